@@ -1,0 +1,7 @@
+//! The `sluice` program: choose the TLS provider, hand over to the command line.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    sluice::cli::main()
+}
