@@ -1,1 +1,3 @@
 //! The `decide` room.
+
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]

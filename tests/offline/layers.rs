@@ -1,0 +1,1 @@
+//! The rooms under `src/` and the arrows between them.

@@ -1,0 +1,3 @@
+//! Checks that need no control plane: seconds, not minutes.
+
+mod layers;
