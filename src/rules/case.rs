@@ -1,0 +1,91 @@
+//! What a rule looks at.
+
+use std::sync::Arc;
+
+use crate::{
+    k8s::object::Pod,
+    policy::{AdmissionPolicy, Class, PolicySet, Severity},
+    subject::Subject,
+    world::World,
+};
+
+/// One subject before the rules.
+#[derive(Debug)]
+pub struct Case<'a> {
+    /// Policies and picture.
+    pub world: &'a World,
+    /// What is judged.
+    pub subject: &'a Subject,
+    /// The policy that applies in its namespace.
+    pub policy: &'a AdmissionPolicy,
+    /// The Pods that it is or makes, each with what placement found.
+    pub pods: Vec<PodCase<'a>>,
+}
+
+/// One Pod of the subject.
+#[derive(Debug)]
+pub struct PodCase<'a> {
+    /// Path prefix: empty for a Pod itself, else ending in a dot (`spec.template.`).
+    pub prefix: String,
+    /// The Pod as the user wrote it.
+    pub written: &'a Pod,
+    /// The Pod with every change of the engine applied: what would run.
+    pub pod: Pod,
+    /// Pods of this kind at full size, where known.
+    pub count: Option<i64>,
+    /// The class that it belongs to.
+    pub class: Option<Arc<Class>>,
+    /// Where it may go.
+    pub placement: Placement,
+}
+
+/// What placement found for one Pod.
+#[derive(Clone, Debug, Default)]
+pub struct Placement {
+    /// Whether the Pod asks for a GPU in any form.
+    pub asks_gpu: bool,
+    /// Pools that can serve it, in order of preference.
+    pub candidates: Vec<Candidate>,
+    /// Pools and terms that cannot, with the reason; in the order in which they were looked at.
+    pub skipped: Vec<Skipped>,
+    /// Whether placement steered the Pod (a class was recognised and the picture shows nodes).
+    pub steered: bool,
+}
+
+/// A pool that can serve the Pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Pool.
+    pub pool: Arc<str>,
+    /// Index of the class's term that chose it; equal ranks are equally good.
+    pub rank: usize,
+    /// GPU resource by which the Pod gets its units there.
+    pub resource: String,
+}
+
+/// A pool or term that cannot serve the Pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Pool name, or the term in words where it has no pool.
+    pub what: String,
+    /// Rule whose condition fails.
+    pub rule: &'static str,
+    /// Why, in the inventory's own words.
+    pub reason: String,
+    /// Index of the class's term; `None` for pools that no term names.
+    pub rank: Option<usize>,
+}
+
+impl Case<'_> {
+    /// Policies.
+    #[must_use]
+    pub fn policies(&self) -> &PolicySet {
+        &self.world.policies
+    }
+
+    /// Severity of a rule under the policy in force.
+    #[must_use]
+    pub fn severity(&self, rule: &super::Rule) -> Severity {
+        self.policy.rules.get(rule.id).copied().unwrap_or(rule.severity)
+    }
+}

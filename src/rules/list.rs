@@ -1,0 +1,118 @@
+//! The one list of rules. A rule that is not in it does not run.
+
+use super::{Case, Findings};
+use crate::{cluster::Kind, policy::Severity};
+
+/// A rule: what it says, why it matters, and how it looks.
+#[derive(Debug)]
+pub struct Rule {
+    /// Stable id, kebab-case.
+    pub id: &'static str,
+    /// Family.
+    pub family: Family,
+    /// What it checks, in one line.
+    pub summary: &'static str,
+    /// What goes wrong without it.
+    pub why: &'static str,
+    /// What to do about a finding.
+    pub remedy: &'static str,
+    /// Severity where no policy says otherwise.
+    pub severity: Severity,
+    /// Why that severity.
+    pub severity_because: &'static str,
+    /// What it applies to.
+    pub applies: Applies,
+    /// Parts of the picture without which it cannot be judged.
+    pub needs: Needs,
+    /// Where the facts come from.
+    pub sources: &'static [&'static str],
+    /// How it looks.
+    pub check: Check,
+}
+
+/// What a rule applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applies {
+    /// Pods, and the Pods of templates.
+    Pods,
+    /// Whole templates: counts and rollout.
+    Templates,
+    /// PodDisruptionBudgets, and templates that one selects.
+    Budgets,
+    /// ResourceQuotas.
+    Quotas,
+    /// LimitRanges.
+    Limits,
+    /// PriorityClasses.
+    Priorities,
+    /// Node changes.
+    NodeChanges,
+    /// A Pod on a node: answered with [`super::Fit`].
+    Nodes,
+    /// Files of policies: found by the loader.
+    Policies,
+}
+
+/// Parts of the picture that must be known.
+pub type Needs = &'static [Kind];
+
+/// How a rule looks.
+#[derive(Clone, Copy, Debug)]
+pub enum Check {
+    /// At the case.
+    Case(fn(&Case<'_>, &'static Rule, &mut Findings)),
+    /// It is the reason of a change or of a placement; `decide` says it where it happens.
+    Placement,
+    /// It is answered per node by `decide::fit`.
+    Node,
+    /// It is found by the policy loader.
+    Loader,
+}
+
+/// Families of rules, in the order of the catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// Requests and limits.
+    Resources,
+    /// Selectors, affinity, spread.
+    Placement,
+    /// Taints and tolerations.
+    Taints,
+    /// MIG.
+    Mig,
+    /// Priority and preemption.
+    Priority,
+    /// Probes and rollout.
+    ProbesAndRollout,
+    /// Disruption budgets.
+    Disruption,
+    /// Sharing and memory.
+    Sharing,
+    /// Parallelism.
+    Parallelism,
+    /// Ways around the gate.
+    Bypass,
+    /// Dynamic resource allocation.
+    Dra,
+    /// Quota and limit ranges.
+    Quota,
+    /// Node lifecycle.
+    NodeLifecycle,
+    /// Webhook and scheduler configuration.
+    Installation,
+}
+
+/// Every rule, by family, then by id.
+pub const ALL: &[&Rule] = &[];
+
+/// The rule of that id.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Rule> {
+    ALL.iter().copied().find(|rule| rule.id == id)
+}
+
+/// Every id, for policies that name rules.
+#[must_use]
+pub fn ids() -> Vec<&'static str> {
+    ALL.iter().map(|rule| rule.id).collect()
+}

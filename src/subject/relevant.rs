@@ -1,0 +1,1 @@
+//! Which Pods concern us.
