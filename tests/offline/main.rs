@@ -1,3 +1,4 @@
-//! Checks that need no control plane: seconds, not minutes.
+//! Checks that need no control plane: they take seconds, and each holds one habit of the repository.
 
 mod layers;
+mod sources;
