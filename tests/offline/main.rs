@@ -1,4 +1,6 @@
 //! Checks that need no control plane: they take seconds, and each holds one habit of the repository.
 
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
 mod layers;
 mod sources;

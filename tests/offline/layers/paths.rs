@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::Span;
+use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt as _;
 use syn::visit::{self, Visit};
 
 use super::tokens;
+
+/// Macros of the prelude that need no path.
+const PRINTING: &[&str] = &["dbg", "eprint", "eprintln", "print", "println"];
 
 /// A path that the source names. Paths into this crate begin with `crate`.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +71,16 @@ impl Reader {
         let absolute = self.record(segments, open, span);
         if let Some(name) = name {
             self.names.aliases.entry(name).or_default().push(absolute);
+        }
+    }
+
+    /// Looks at the name of a called macro.
+    pub fn calls(&mut self, name: &Ident) {
+        if name == "include" {
+            self.hides(name.span(), "`include!` brings a file in that belongs to no room");
+        }
+        if PRINTING.iter().any(|printing| name == printing) {
+            self.record(vec!["std".to_owned(), name.to_string()], false, name.span());
         }
     }
 
@@ -155,8 +168,8 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        if let Some(last) = call.path.segments.last().filter(|s| s.ident == "include") {
-            self.hides(last.ident.span(), "`include!` brings a file in that belongs to no room");
+        if let Some(last) = call.path.segments.last() {
+            self.calls(&last.ident);
         }
         self.visit_path(&call.path);
         tokens::read(self, call.tokens.clone());
@@ -218,7 +231,7 @@ fn tree(node: &syn::UseTree, prefix: &mut Vec<String>, leaves: &mut Vec<Leaf>) {
 }
 
 /// The end of an import; `{self}` stands for the path before it.
-pub fn leaf(prefix: &[String], ident: &proc_macro2::Ident, rename: Option<&proc_macro2::Ident>) -> Leaf {
+pub fn leaf(prefix: &[String], ident: &Ident, rename: Option<&Ident>) -> Leaf {
     let mut segments = prefix.to_vec();
     if prefix.is_empty() || ident != "self" {
         segments.push(ident.unraw().to_string());

@@ -55,6 +55,9 @@ fn path(reader: &mut Reader, tokens: &[TokenTree], at: usize, first: &Ident) -> 
     let from_macro = at > 0 && is_punct(tokens, at - 1, '$');
     let mut leaves = Vec::new();
     let next = tree(tokens, at, &[], &mut leaves);
+    if let (TokenTree::Ident(last), true) = (&tokens[next - 1], is_punct(tokens, next, '!')) {
+        reader.calls(last);
+    }
     for found in leaves {
         let renamed = found.name.is_some() && is_word(tokens, next.saturating_sub(2), "as");
         if imports || renamed || found.open {
