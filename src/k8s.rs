@@ -6,6 +6,10 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod affinity;
 pub mod decimal;
+pub mod labels;
+pub mod names;
 pub mod object;
 pub mod quantity;
+pub mod taints;
