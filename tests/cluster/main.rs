@@ -1,0 +1,115 @@
+//! Stories on a real control plane: etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kwok,
+//! with kubectl as the person in front.
+//!
+//! `cargo test --test cluster` runs all, `cargo test --test cluster -- NAME` those whose `GROUP::STORY`
+//! contains NAME. The first run builds the programs (minutes; needs Go), later ones find them in the user's
+//! cache. A failed story shows the last lines of every log.
+//!
+//! | variable | effect |
+//! |---|---|
+//! | `SLUICE_WITHOUT_CONTROL_PLANE=1` | leaves every story out, and says so |
+//! | `SLUICE_CONTROL_PLANES=1` | one group at a time (default 2; each takes about 0.6 GB) |
+//! | `SLUICE_SEED=N` | repeats the shuffling of a run |
+//! | `KUBEBUILDER_ASSETS=DIR` | programs of the right version in DIR are used instead of built |
+//!
+//! # Writing a story
+//! A story is a function of its group's stage; it fails by panicking. It has its **negative control** in the
+//! same function: the same Pods with sluice absent, or with the one rule off, and the bad outcome is *seen*.
+//! Otherwise nobody knows that sluice made the difference. Wrong nodes should be the more attractive ones to
+//! the scheduler's own scoring.
+//!
+//! ```ignore
+//! pub fn group() -> Group {
+//!     Group::new("placement", stories![an_llm_pod_lands_on_a_whole_gpu])
+//! }
+//!
+//! fn an_llm_pod_lands_on_a_whole_gpu(stage: &mut Plane) {
+//!     let plane = &mut stage.0;
+//!     let fleet = plane.create_nodes(vec![
+//!         node("whole").label("nvidia.com/gpu.product", "H100").allocatable("nvidia.com/gpu", 1),
+//!         node("sliced").allocatable("nvidia.com/gpu", 40), // emptier, so more attractive
+//!     ]);
+//!     let namespace = plane.namespace("llm");
+//!
+//!     // Without sluice it lands on the wrong node …
+//!     plane.kubectl().apply(&pod(&namespace, "without")).succeeded();
+//!     assert_eq!(fleet.role(&plane.bound(&namespace, "without")), "sliced");
+//!
+//!     // … and with sluice on the right one.
+//!     let _sluice = start_sluice(plane);
+//!     plane.kubectl().apply(&pod(&namespace, "with")).succeeded();
+//!     assert_eq!(fleet.role(&plane.bound(&namespace, "with")), "whole");
+//! }
+//! ```
+//! Wait with `eventually`, never by sleeping; what must not happen is watched with `throughout`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a story fails by panicking")]
+
+use std::process::ExitCode;
+
+use libtest_mimic::Arguments;
+
+#[allow(dead_code, reason = "the harness offers what the groups to come need")]
+mod harness;
+mod plain;
+
+use harness::controlplane::{PROGRAMS, remove_leftovers};
+use harness::groups::{Group, trials};
+use harness::nodes::SEED;
+use harness::process::{BECOME, become_program};
+use harness::programs::Programs;
+
+/// Every group, in the order of starting: the long ones first.
+fn groups() -> Vec<Group> {
+    vec![plain::group()]
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.first().map(String::as_str) {
+        Some(BECOME) => {
+            eprintln!("{}", become_program(&words[1..]));
+            return ExitCode::FAILURE;
+        }
+        Some("build-programs") => return report(Programs::find().map(|_| ())),
+        _ => {}
+    }
+    let mut arguments = Arguments::from_args();
+    let left_out = std::env::var_os("SLUICE_WITHOUT_CONTROL_PLANE").is_some_and(|value| value == "1");
+    let at_once =
+        std::env::var("SLUICE_CONTROL_PLANES").ok().and_then(|count| count.parse().ok()).unwrap_or(2);
+    let mut trials = trials(groups(), &arguments, at_once);
+    if left_out {
+        eprintln!(
+            "SLUICE_WITHOUT_CONTROL_PLANE=1: NO STORY IS RUN. Nothing below was seen on a control plane."
+        );
+        trials = trials.into_iter().map(|trial| trial.with_ignored_flag(true)).collect();
+    } else if !arguments.list
+        && let Err(error) = prepare()
+    {
+        return report(Err(error));
+    }
+    // A thread for each: `groups` decides whose turn it is.
+    arguments.test_threads = Some(trials.len().max(2));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn prepare() -> Result<(), String> {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .map_err(|_| "a TLS provider is set already")?;
+    remove_leftovers();
+    let _ = PROGRAMS.set(Programs::find()?);
+    eprintln!("SLUICE_SEED={}", *SEED);
+    Ok(())
+}
+
+fn report(outcome: Result<(), String>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
