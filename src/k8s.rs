@@ -8,8 +8,10 @@
 
 pub mod affinity;
 pub mod decimal;
+pub mod extended;
 pub mod labels;
 pub mod names;
 pub mod object;
 pub mod quantity;
+pub mod resources;
 pub mod taints;
