@@ -1,3 +1,10 @@
-//! The `report` room.
+//! Decision → what people and programs read: the refusal, warnings and audit annotations of admission,
+//! the reasons of the extender, and the report of `check` in its formats.
+//!
+//! It words and arranges what the decision holds, and decides nothing.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
+pub mod text;
+
+pub use text::{audit_annotations, filter_reason, refusal, warnings};
