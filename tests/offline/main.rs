@@ -2,5 +2,11 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
+mod architecture;
+mod generated;
 mod layers;
+mod licences;
+mod make;
+mod readme;
+mod size;
 mod sources;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A text file of the project.
+#[derive(Clone)]
 pub struct Source {
     /// Relative to the project's root, with `/`.
     pub path: String,

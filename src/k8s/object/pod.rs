@@ -1,4 +1,6 @@
 //! Pods and what stands inside a Pod template.
+//!
+//! Long because it is one list of fields, each with what it means; the reader looks up a single one.
 
 use std::collections::BTreeMap;
 

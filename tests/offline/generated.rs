@@ -1,0 +1,25 @@
+//! Files that are generated from the tables of the code. The test fails where one differs; `make generate`
+//! writes them anew.
+
+mod kinds;
+
+use std::fs;
+
+use crate::sources;
+
+/// Each generated file, and what it must hold.
+const FILES: &[(&str, fn() -> String)] = &[("docs/kinds.md", kinds::document)];
+
+#[test]
+fn generated_files_are_what_the_tables_say() {
+    let write = std::env::var_os("SLUICE_GENERATE").is_some_and(|value| value == "1");
+    for (path, generate) in FILES {
+        let want = generate();
+        let file = sources::root().join(path);
+        if write {
+            fs::write(&file, &want).unwrap_or_else(|e| panic!("{path}: {e}"));
+        }
+        let have = fs::read_to_string(&file).unwrap_or_default();
+        assert!(have == want, "{path} is not what the tables say: run `make generate`");
+    }
+}
