@@ -28,7 +28,7 @@ fmt: ## formatting is rustfmt's
 	$(call step,fmt,$(CARGO) fmt --check)
 
 deny: ## licences, bans and sources of the dependencies, where cargo-deny is installed
-	$(call step,deny,if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny $(LOCKED) check --hide-inclusion-graph bans licenses sources; \
+	$(call step,deny,if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny $(LOCKED) check bans licenses sources; \
 	else echo 'cargo-deny is not installed; tests/offline/licences.rs holds the lists of deny.toml'; fi)
 
 layers: ## the arrows between rooms

@@ -1,0 +1,71 @@
+//! Objects of one kind by namespace and name, in a map that shares structure with its copies.
+
+use std::sync::Arc;
+
+use imbl::OrdMap;
+
+/// Namespace (empty for cluster-scoped kinds) and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Namespace; empty for cluster-scoped kinds.
+    pub namespace: Arc<str>,
+    /// Name.
+    pub name: Arc<str>,
+}
+
+/// Objects of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Table<T>(OrdMap<Key, Arc<T>>);
+
+impl Key {
+    /// A key from its parts.
+    #[must_use]
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self(OrdMap::new())
+    }
+}
+
+impl<T: PartialEq> Table<T> {
+    pub(super) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
+        self.0.get(&Key::new(namespace, name))
+    }
+
+    /// Lays the object in; false if it was there just so.
+    pub(super) fn put(&mut self, key: Key, object: T) -> bool {
+        if self.0.get(&key).is_some_and(|old| **old == object) {
+            return false;
+        }
+        self.0.insert(key, Arc::new(object));
+        true
+    }
+
+    pub(super) fn remove(&mut self, key: &Key) -> Option<Arc<T>> {
+        self.0.remove(key)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.0.values()
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.0.keys()
+    }
+
+    pub(super) fn within(&self, namespace: &str) -> impl Iterator<Item = &Arc<T>> {
+        let from = Key::new(namespace, "");
+        self.0
+            .range(from.clone()..)
+            .take_while(move |(key, _)| key.namespace == from.namespace)
+            .map(|(_, object)| object)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
