@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    gpu::{Isolation, Mebibytes, Mode},
+    gpu::{Isolation, Mebibytes, MigStrategy, Mode},
     k8s::object::{LabelSelector, NodeSelectorTerm, Taint},
 };
 
@@ -81,16 +81,6 @@ pub struct MigLayout {
     pub strategy: MigStrategy,
     /// Profiles such as `1g.10gb`, without the `mig-` of resource names.
     pub profiles: Vec<String>,
-}
-
-/// Strategy under which MIG devices are advertised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum MigStrategy {
-    /// Every slice as `nvidia.com/gpu`.
-    Single,
-    /// Every profile under its own name.
-    Mixed,
 }
 
 /// Bounds of an autoscaled pool, in nodes.

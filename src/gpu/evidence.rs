@@ -1,0 +1,243 @@
+//! What a node can do, and how we know: all sources of one node weighed against each other.
+//!
+//! Sources in order: DRA ResourceSlices; allocatable; the agent's NVML; labels of GFD, the device plugin
+//! and the cloud. The order only chooses which source explains. NVML's "not supported" and the model table
+//! are vetoes over all; sources that disagree make the mode contradicted, and contradicted or unknown
+//! satisfies nothing. Pure: no clock, so whether a source is fresh comes in with it.
+
+use std::{collections::BTreeMap, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AgentFacts, DraDevice, GpuDeviceClass, Mebibytes, MigProfile, MigStrategy, Mode, model::ModelName,
+};
+
+/// Everything that is known of one node. Nodes with equal `Observed` have equal [`Assessment`]s.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Observed {
+    /// Labels; those that [`is_evidence_label`] does not know are not read and may be left out.
+    pub labels: BTreeMap<String, String>,
+    /// GPU-like resources of `status.allocatable`, as whole counts.
+    pub allocatable: BTreeMap<String, u64>,
+    /// The same of `status.capacity`.
+    pub capacity: BTreeMap<String, u64>,
+    /// Devices of this node's ResourceSlices, of every driver.
+    pub slices: Vec<DraDevice>,
+    /// DeviceClasses of the cluster.
+    pub device_classes: Vec<GpuDeviceClass>,
+    /// What the node agent published.
+    pub agent: Option<AgentFacts>,
+}
+
+/// What a node can do. Everything absent is unknown, never "no".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assessment {
+    /// The model of all its cards; `None` for a card outside the table, for cards of several models, and
+    /// where sources name different ones.
+    pub model: Option<ModelName>,
+    /// Product name without the suffixes for sharing and MIG; `None` as for the model.
+    pub product: Option<String>,
+    /// Memory of the card or slice behind a unit, the smallest where units differ; never from a name.
+    pub memory: Option<Mebibytes>,
+    /// How its cards are shared.
+    pub mode: ModeEvidence,
+    /// What it hands out, sorted by resource name; only what there is at least one of.
+    pub units: Vec<Unit>,
+    /// Physical cards.
+    pub cards: Option<u32>,
+    /// Units for each card, or for each slice; 1 = not shared.
+    pub replicas: Option<u32>,
+    /// Whether shared units have names of their own (`….shared`).
+    pub renamed: bool,
+    /// MIG, whether on or not.
+    pub mig: MigState,
+    /// Whether DRA hands out GPUs here.
+    pub dra: bool,
+    /// Whether DRA and the device plugin both hand out this node's cards, unknown to each other.
+    pub double_allocator: bool,
+    /// Whether the advertised count of `nvidia.com/gpu` stands for cards that cannot be had whole: units
+    /// of the same cards are advertised under another name, or all of them are in MIG mode.
+    pub whole_count_stale: bool,
+    /// Driver version, numeric parts.
+    pub driver: Option<Vec<u32>>,
+    /// Compute capability, (major, minor).
+    pub compute_capability: Option<(u32, u32)>,
+    /// What is odd about this node without changing its mode; sentences for a person.
+    pub remarks: Vec<String>,
+}
+
+/// The sharing mode of a node and how we know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModeEvidence {
+    /// The mode. Where sources leave it open, the one that isolates less. `None`: nothing is known, the
+    /// MIG layout is not settled, or MIG is claimed for a card that has none.
+    pub mode: Option<Mode>,
+    /// How far it may be believed.
+    pub standing: Standing,
+    /// Which source explains it; `None` where nothing is known.
+    pub source: Option<Source>,
+    /// A sentence for a person.
+    pub explanation: String,
+    /// What speaks against it, with the source that says so; empty unless contradicted.
+    pub against: Vec<(Source, String)>,
+}
+
+/// How far evidence may be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// Sources disagree, or a veto applies: satisfies no requirement.
+    Contradicted,
+    /// Plausible and unopposed, but nobody who knows has said so, or the layout is still changing.
+    Unverified,
+    /// A source that knows says so, and no other denies it.
+    Verified,
+}
+
+/// Where evidence comes from, in the order in which sources explain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// ResourceSlices.
+    ResourceSlice,
+    /// `status.allocatable`: what the kubelet hands out.
+    Allocatable,
+    /// NVML, by the node agent.
+    Nvml,
+    /// Labels of GPU feature discovery, device plugin, MIG manager or cloud.
+    Labels,
+    /// The table of models; only ever a veto or a hint.
+    ModelTable,
+}
+
+/// One resource that a node hands out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The name to ask for.
+    pub resource: String,
+    /// What one of it is.
+    pub kind: UnitKind,
+    /// How many there are.
+    pub count: u64,
+    /// Memory of the card or slice behind it. A tenant of a shared unit sees all of it; MPS limits each
+    /// tenant to this divided by the replicas.
+    pub memory: Option<Mebibytes>,
+    /// The DeviceClass, where DRA serves the name and the kubelet does not list it.
+    pub device_class: Option<String>,
+}
+
+/// What one unit of a resource is on this node, whatever its name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnitKind {
+    /// A whole card.
+    Card,
+    /// A share of a card.
+    SharedCard,
+    /// A MIG slice; the profile is unknown where the node does not tell it.
+    Slice(Option<MigProfile>),
+    /// A share of a MIG slice.
+    SharedSlice(Option<MigProfile>),
+    /// A device of another maker, or of a plugin that we do not know.
+    Other,
+}
+
+/// MIG on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MigState {
+    /// Whether its cards have MIG.
+    pub capability: MigCapability,
+    /// Whether MIG mode is on for at least one card; `None` = unknown.
+    pub enabled: Option<bool>,
+    /// Strategy of the device plugin; `None` = none or unknown.
+    pub strategy: Option<MigStrategy>,
+    /// Whether the wanted layout is in place.
+    pub layout: MigLayoutState,
+    /// A sentence for a person, such as `L4: not capable of MIG` or `H200: capable, disabled`.
+    pub explanation: String,
+}
+
+/// Whether the cards of a node have MIG.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MigCapability {
+    /// They have.
+    Capable,
+    /// They have not, and who says so.
+    NotCapable(String),
+    /// Nobody knows. Satisfies no MIG requirement.
+    Unknown,
+}
+
+/// Whether the MIG layout that a node should have is in place (`nvidia.com/mig.config`, `….state`).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MigLayoutState {
+    /// In place, or none is wanted.
+    Settled,
+    /// On its way; the state as the MIG manager writes it, or `absent`.
+    Pending(String),
+    /// The MIG manager gave up.
+    Failed,
+    /// Strategy `single` on cards that are not all partitioned alike (product label `…-MIG-INVALID`).
+    Invalid,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::ResourceSlice => "ResourceSlice",
+            Self::Allocatable => "allocatable",
+            Self::Nvml => "NVML",
+            Self::Labels => "labels",
+            Self::ModelTable => "model table",
+        })
+    }
+}
+
+/// Whether a label of this key is read as evidence. Other labels need not be in an [`Observed`].
+#[must_use]
+pub fn is_evidence_label(key: &str) -> bool {
+    let Some((domain, name)) = key.split_once('/') else { return false };
+    match domain {
+        "nvidia.com" => !name.starts_with("gpu.deploy.") && name != "gfd.timestamp",
+        "cloud.google.com" => name.starts_with("gke-"),
+        "karpenter.k8s.aws" => name.starts_with("instance-gpu-"),
+        _ => false,
+    }
+}
+
+/// Weighs everything that is known of a node. Total: whatever the labels say, there is an answer.
+#[must_use]
+pub fn assess(observed: &Observed) -> Assessment {
+    let unknown = "nothing is known of this node's cards";
+    Assessment {
+        model: None,
+        product: None,
+        memory: None,
+        mode: ModeEvidence {
+            mode: None,
+            standing: Standing::Unverified,
+            source: None,
+            explanation: unknown.to_owned(),
+            against: Vec::new(),
+        },
+        units: Vec::new(),
+        cards: None,
+        replicas: None,
+        renamed: false,
+        mig: MigState {
+            capability: MigCapability::Unknown,
+            enabled: None,
+            strategy: None,
+            layout: MigLayoutState::Settled,
+            explanation: unknown.to_owned(),
+        },
+        dra: observed.slices.iter().any(DraDevice::is_nvidia),
+        double_allocator: false,
+        whole_count_stale: false,
+        driver: None,
+        compute_capability: None,
+        remarks: Vec::new(),
+    }
+}
