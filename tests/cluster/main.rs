@@ -13,7 +13,7 @@
 //! | `KUBEBUILDER_ASSETS=DIR` | programs of the right version in DIR are used instead of built |
 //!
 //! # Writing a story
-//! A story is a function of its group's stage; it fails by panicking. It has its **negative control** in the
+//! A story is a function of its group's fixture; it fails by panicking. It has its **negative control** in the
 //! same function: the same Pods with sluice absent, or with the one rule off, and the bad outcome is *seen*.
 //! Otherwise nobody knows that sluice made the difference. Wrong nodes should be the more attractive ones to
 //! the scheduler's own scoring.
@@ -23,8 +23,8 @@
 //!     Group::new("placement", stories![an_llm_pod_lands_on_a_whole_gpu])
 //! }
 //!
-//! fn an_llm_pod_lands_on_a_whole_gpu(stage: &mut Plane) {
-//!     let plane = &mut stage.0;
+//! fn an_llm_pod_lands_on_a_whole_gpu(fixture: &mut Plane) {
+//!     let plane = &mut fixture.0;
 //!     let fleet = plane.create_nodes(vec![
 //!         node("whole").label("nvidia.com/gpu.product", "H100").allocatable("nvidia.com/gpu", 1),
 //!         node("sliced").allocatable("nvidia.com/gpu", 40), // emptier, so more attractive

@@ -3,16 +3,19 @@
 
 use std::time::Duration;
 
-use crate::harness::controlplane::ControlPlane;
-use crate::harness::eventually::{A_WHILE, SOON, eventually};
-use crate::harness::groups::{Group, Stage};
-use crate::harness::nodes::node;
-use crate::harness::objects::{is, node_of};
-use crate::harness::scheduling::Scheduler;
-use crate::stories;
-
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use serde_json::{Value, json};
+
+use crate::harness::controlplane::ControlPlane;
+use crate::harness::eventually::{A_WHILE, SOON, eventually};
+use crate::harness::groups::{Fixture, Group};
+use crate::harness::nodes::{Fleet, node};
+use crate::harness::objects::{is, node_of};
+use crate::harness::scheduling::{Scheduler, configuration, extender};
+use crate::harness::stub::{Protocols, Stub};
+use crate::stories;
 
 /// Every group of this file.
 pub fn group() -> Group {
@@ -22,6 +25,11 @@ pub fn group() -> Group {
             a_deployment_is_bound_and_made_ready,
             a_drained_pod_is_replaced_elsewhere_within_its_budget,
             a_webhook_at_a_dead_port_refuses_and_its_removal_lets_pass,
+            a_pod_is_running_before_it_is_ready_and_a_job_completes,
+            a_second_scheduler_asks_its_extender_about_managed_resources_only,
+            a_service_account_has_only_its_own_rights,
+            a_restarted_api_server_keeps_its_objects_and_its_clients,
+            a_lost_node_is_tainted_and_comes_back,
         ],
     )
 }
@@ -29,10 +37,10 @@ pub fn group() -> Group {
 /// A whole control plane with nothing of ours in it.
 pub struct Plain(pub ControlPlane);
 
-impl Stage for Plain {
+impl Fixture for Plain {
     fn start() -> Plain {
         let builder = ControlPlane::builder().with_scheduler(Scheduler::default());
-        Plain(builder.with_controller_manager().with_kwok().start())
+        Plain(builder.with_controller_manager().with_kwok().with_quick_node_loss().start())
     }
 
     fn clear(&mut self) {
@@ -99,6 +107,128 @@ fn a_webhook_at_a_dead_port_refuses_and_its_removal_lets_pass(Plain(plane): &mut
     assert!(refusal.stderr.contains("failed calling webhook \"dead.test.sluice.dev\""), "{refusal}");
     plane.kubectl().run(&["delete", "validatingwebhookconfigurations", "dead"]).succeeded();
     plane.until_admission("the webhook to be forgotten", &pod, |output| output.status == 0);
+}
+
+fn a_pod_is_running_before_it_is_ready_and_a_job_completes(Plain(plane): &mut Plain) {
+    plane.create_nodes(vec![node("gpu").allocatable("nvidia.com/gpu", 8)]);
+    let namespace = plane.namespace("delays");
+    let delay = "metadata: { annotations: { test.sluice.dev/ready-after: 2s },";
+    let slow = gpu_pod(&namespace, "slow").replace("metadata: {", delay);
+    plane.kubectl().apply(&slow).succeeded();
+    plane.kubectl().apply(&job(&namespace)).succeeded();
+    let phase = |name: &str| plane.pod(&namespace, name).status.and_then(|status| status.phase);
+    eventually(SOON, "the slow Pod to run", || phase("slow").as_deref() == Some("Running"));
+    assert!(!is(&plane.pod(&namespace, "slow"), "Ready"), "Ready together with Running");
+    eventually(SOON, "the slow Pod to be Ready", || is(&plane.pod(&namespace, "slow"), "Ready"));
+    eventually(SOON, "the Job to complete", || {
+        let jobs = plane.list::<Job>(&namespace);
+        jobs.first().and_then(|job| job.status.clone()?.succeeded) == Some(1)
+    });
+}
+
+fn a_second_scheduler_asks_its_extender_about_managed_resources_only(Plain(plane): &mut Plain) {
+    let gpu = |role| node(role).allocatable("nvidia.com/gpu", 8);
+    let fleet = plane.create_nodes(vec![gpu("allowed"), gpu("impossible"), gpu("busy")]);
+    let stub = choosy_extender(plane, &fleet);
+    let mut extender = extender(&stub.url(), &plane.pki().ca_bundle(), &["nvidia.com/gpu"]);
+    extender.as_object_mut().unwrap().remove("prioritizeVerb");
+    let profiles = configuration(&["gpu-scheduler"]);
+    plane.start_scheduler(&Scheduler::from_configuration("gpu-scheduler", profiles).with_extender(extender));
+
+    let namespace = plane.namespace("extender");
+    let ours = |pod: String| pod.replace("spec:\n", "spec:\n  schedulerName: gpu-scheduler\n");
+    plane.kubectl().apply(&ours(gpu_pod(&namespace, "gpu"))).succeeded();
+    assert_eq!(fleet.role(&plane.bound(&namespace, "gpu")), "allowed");
+    let asked = stub.seen();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert_eq!((asked[0].0.as_str(), asked[0].1["Nodes"].is_null()), ("/filter", true));
+
+    // A Pod without the managed resource, and one of the other scheduler, are none of the extender's business.
+    plane.kubectl().apply(&ours(gpu_pod(&namespace, "cpu").replace("nvidia.com/gpu", "cpu"))).succeeded();
+    plane.kubectl().apply(&gpu_pod(&namespace, "other")).succeeded();
+    plane.bound(&namespace, "cpu");
+    plane.bound(&namespace, "other");
+    assert_eq!(stub.seen().len(), 1);
+
+    plane.kubectl().run(&["cordon", fleet.name("allowed")]).succeeded();
+    plane.kubectl().apply(&ours(gpu_pod(&namespace, "refused"))).succeeded();
+    eventually(SOON, "the extender's reasons in the Pod's condition", || {
+        let told = plane.pending_because(&namespace, "refused");
+        let both = told.contains("1 cards have no MIG") && told.contains("1 no free slice");
+        if both { Ok(()) } else { Err(told) }
+    });
+    plane.remove_scheduler("gpu-scheduler");
+}
+
+/// Refuses the node `impossible` for good and the node `busy` for now.
+fn choosy_extender(plane: &ControlPlane, fleet: &Fleet) -> Stub {
+    let (impossible, busy) = (fleet.name("impossible").to_string(), fleet.name("busy").to_string());
+    Stub::start(plane.pki(), Protocols::Http2Too, move |_, arguments| {
+        let names = arguments["NodeNames"].as_array().cloned().unwrap_or_default();
+        let passed: Vec<Value> =
+            names.into_iter().filter(|name| *name != *impossible && *name != *busy).collect();
+        json!({
+            "NodeNames": passed,
+            "FailedNodes": { &busy: "no free slice" },
+            "FailedAndUnresolvableNodes": { &impossible: "cards have no MIG" },
+        })
+    })
+}
+
+fn a_service_account_has_only_its_own_rights(Plain(plane): &mut Plain) {
+    let namespace = plane.namespace("rights");
+    let admin = plane.kubectl();
+    admin.run(&["create", "serviceaccount", "reader", "-n", &namespace]).succeeded();
+    admin.run(&["create", "role", "reader", "--verb=list", "--resource=pods", "-n", &namespace]).succeeded();
+    let subject = format!("--serviceaccount={namespace}:reader");
+    admin.run(&["create", "rolebinding", "reader", "--role=reader", &subject, "-n", &namespace]).succeeded();
+    let reader = plane.kubectl_with(&plane.kubeconfig_of_service_account(&namespace, "reader"));
+    reader.run(&["get", "pods", "-n", &namespace]).succeeded();
+    let refused = reader.run(&["get", "nodes"]).failed();
+    assert!(
+        refused.contains(&format!("\"system:serviceaccount:{namespace}:reader\" cannot list")),
+        "{refused}"
+    );
+}
+
+fn a_restarted_api_server_keeps_its_objects_and_its_clients(Plain(plane): &mut Plain) {
+    plane.create_nodes(vec![node("gpu").allocatable("nvidia.com/gpu", 8)]);
+    let namespace = plane.namespace("restart");
+    plane.kubectl().apply(&deployment(&namespace, 1)).succeeded();
+    plane.stop("kube-apiserver");
+    plane.kubectl().run(&["get", "nodes"]).failed();
+    plane.start("kube-apiserver");
+    plane.kubectl().apply(&deployment(&namespace, 2)).succeeded();
+    eventually(A_WHILE, "both Pods Ready: scheduler, controllers and kwok found the server again", || {
+        plane.list::<Pod>(&namespace).iter().filter(|pod| is(pod, "Ready")).count() == 2
+    });
+}
+
+fn a_lost_node_is_tainted_and_comes_back(Plain(plane): &mut Plain) {
+    let fleet = plane.create_nodes(vec![node("lost"), node("kept")]);
+    let tainted = |role: &str| plane.kubectl().get(&["node", fleet.name(role)])["spec"]["taints"].is_array();
+    plane.lose_node(fleet.name("lost"));
+    eventually(A_WHILE, "the lost node to be tainted", || tainted("lost"));
+    assert!(!tainted("kept"));
+    plane.rejoin_node(fleet.name("lost"));
+    eventually(A_WHILE, "the node to be back", || !tainted("lost"));
+}
+
+fn job(namespace: &str) -> String {
+    format!(
+        "apiVersion: batch/v1
+kind: Job
+metadata: {{ name: batch, namespace: {namespace} }}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: batch
+        image: registry.example/batch:1
+        resources: {{ limits: {{ nvidia.com/gpu: 1 }} }}
+"
+    )
 }
 
 fn deployment(namespace: &str, replicas: usize) -> String {

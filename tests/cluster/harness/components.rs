@@ -10,13 +10,18 @@ use super::process::Launch;
 use super::programs::Programs;
 use super::scheduling::Scheduler;
 
+/// Label of a Node whose kubelet is gone: kwok no longer speaks for it.
+pub const LOST: &str = "test.sluice.dev/lost";
+
 /// A program with everything that is needed to start it, also a second time on the same port.
 #[derive(Debug, Clone)]
 pub struct Component {
     /// What to start.
     pub launch: Launch,
-    /// Answers 200 when the program is ready.
+    /// Answers 200 when the program is ready …
     pub ready: String,
+    /// … and then has this text in it.
+    pub ready_text: &'static str,
 }
 
 /// What all components of one control plane share.
@@ -96,16 +101,20 @@ impl Site<'_> {
         arguments.extend(self.serving(port));
         arguments.extend_from_slice(extra);
         let name = "kube-controller-manager";
-        self.component(name, name, arguments, format!("https://127.0.0.1:{port}/healthz"))
+        let component =
+            self.component(name, name, arguments, format!("https://127.0.0.1:{port}/healthz?verbose"));
+        // It is healthy before it has a single controller, and ends if the API server goes away until then.
+        Component { ready_text: "-controller ok", ..component }
     }
 
-    /// kwok in the place of every kubelet, with the stages of `tests/cluster/stages`.
-    pub fn kwok(&self, port: u16, kubeconfig: &Path) -> Component {
+    /// kwok in the place of every kubelet but those of lost Nodes, with the stages of `tests/cluster/stages`.
+    /// Leases last `lease` seconds and are renewed four times in that span.
+    pub fn kwok(&self, port: u16, kubeconfig: &Path, lease: u32) -> Component {
         let stages = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/stages");
         let arguments = vec![
             format!("--kubeconfig={}", kubeconfig.display()),
-            "--manage-all-nodes".into(),
-            "--node-lease-duration-seconds=40".into(),
+            format!("--manage-nodes-with-label-selector=!{LOST}"),
+            format!("--node-lease-duration-seconds={lease}"),
             format!("--server-address=127.0.0.1:{port}"),
             format!("--config={}", stages.join("node.yaml").display()),
             format!("--config={}", stages.join("pod.yaml").display()),
@@ -131,7 +140,7 @@ impl Site<'_> {
             environment: vec![("HOME".into(), self.folder.display().to_string())],
             log: self.folder.join(format!("{name}.log")),
         };
-        Component { launch, ready }
+        Component { launch, ready, ready_text: "" }
     }
 }
 

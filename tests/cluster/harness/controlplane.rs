@@ -32,6 +32,7 @@ pub struct Builder {
     schedulers: Vec<Scheduler>,
     controller_manager: Option<Vec<String>>,
     kwok: bool,
+    quick_node_loss: bool,
     apiserver_flags: Vec<String>,
 }
 
@@ -57,6 +58,13 @@ impl Builder {
     /// Starts kwok, which keeps Nodes alive and makes bound Pods Running and Ready.
     pub fn with_kwok(mut self) -> Builder {
         self.kwok = true;
+        self
+    }
+
+    /// A Node that is lost is noticed after 6 s instead of 50: Leases are written every second, so only for few
+    /// Nodes. Has effect with the controller manager and kwok.
+    pub fn with_quick_node_loss(mut self) -> Builder {
+        self.quick_node_loss = true;
         self
     }
 
@@ -159,16 +167,23 @@ impl ControlPlane {
         self.wait_until_ready();
     }
 
+    /// Ends a scheduler for good, so that a later story can start one of the same name.
+    pub fn remove_scheduler(&mut self, name: &str) {
+        self.stop(name);
+        self.parts.retain(|part| part.component.launch.name != name);
+    }
+
     /// Writes another configuration for a scheduler of the same name and starts it anew.
     pub fn reconfigure_scheduler(&mut self, scheduler: &Scheduler) {
         self.write_configuration(scheduler);
         self.restart(&scheduler.name.clone());
     }
 
-    /// Ends a program (SIGTERM, after 15 s SIGKILL) and waits until it is gone.
+    /// Ends a program and waits until it is gone. One that does not end soon is killed: an API server closes its
+    /// port at once, but then waits for its watchers, and they do not go by themselves.
     pub fn stop(&mut self, name: &str) {
         if let Some(mut process) = self.part(name).process.take() {
-            process.stop(Duration::from_secs(15));
+            process.stop(Duration::from_secs(2));
         }
     }
 
@@ -184,7 +199,8 @@ impl ControlPlane {
         let part = self.part(name);
         assert!(part.process.is_none(), "{name} runs already");
         part.process = Some(Process::start(&part.component.launch));
-        self.wait_until_ready();
+        let http = self.http.clone();
+        self.part(name).wait_until_ready(&http);
     }
 
     /// Stops and starts.
@@ -242,13 +258,17 @@ impl ControlPlane {
             let component = self.site().scheduler(free_port(), scheduler, &config);
             self.add(component);
         }
-        if let Some(flags) = builder.controller_manager {
+        if let Some(mut flags) = builder.controller_manager {
+            if builder.quick_node_loss {
+                flags.extend(["--node-monitor-grace-period=6s".into(), "--node-monitor-period=1s".into()]);
+            }
             let user = self.kubeconfig_of_user("system:kube-controller-manager", &[]);
             let component = self.site().controller_manager(free_port(), &user, &flags);
             self.add(component);
         }
         if builder.kwok {
-            let component = self.site().kwok(free_port(), &self.admin);
+            let lease = if builder.quick_node_loss { 4 } else { 40 };
+            let component = self.site().kwok(free_port(), &self.admin, lease);
             self.add(component);
         }
         self.wait_until_ready();
@@ -273,25 +293,9 @@ impl ControlPlane {
         names.join(", ")
     }
 
-    /// Waits for every running program; one that ended instead is reported with its last lines at once.
     fn wait_until_ready(&mut self) {
-        for Part { component, process } in &mut self.parts {
-            let Some(process) = process else { continue };
-            let what = format!("{} to be ready", component.launch.name);
-            eventually(START, &what, || {
-                if let Some(status) = process.ended() {
-                    panic!(
-                        "{} ended with {status}:\n{}",
-                        component.launch.name,
-                        tail(&component.launch.log, 20)
-                    );
-                }
-                match self.http.get(&component.ready) {
-                    Ok(answer) if answer.status == 200 => Ok(()),
-                    Ok(answer) => Err(format!("{}: {} {}", component.ready, answer.status, answer.body)),
-                    Err(error) => Err(format!("{error}\n{}", tail(&component.launch.log, 10))),
-                }
-            });
+        for part in &mut self.parts {
+            part.wait_until_ready(&self.http);
         }
     }
 
@@ -307,6 +311,24 @@ impl ControlPlane {
         let path = self.folder.path().join(format!("{}.yaml", scheduler.name));
         std::fs::write(&path, configuration.to_string()).expect("configuration of a scheduler");
         path
+    }
+}
+
+impl Part {
+    /// Waits until a running program is ready; one that ended instead is reported at once with its last lines.
+    fn wait_until_ready(&mut self, http: &Http) {
+        let Part { component, process: Some(process) } = self else { return };
+        let Component { launch, ready, ready_text } = component;
+        eventually(START, &format!("{} to be ready", launch.name), || {
+            if let Some(status) = process.ended() {
+                panic!("{} ended with {status}:\n{}", launch.name, tail(&launch.log, 20));
+            }
+            match http.get(ready) {
+                Ok(answer) if answer.status == 200 && answer.body.contains(*ready_text) => Ok(()),
+                Ok(answer) => Err(format!("{ready}: {} {}", answer.status, answer.body)),
+                Err(error) => Err(format!("{error}\n{}", tail(&launch.log, 10))),
+            }
+        });
     }
 }
 

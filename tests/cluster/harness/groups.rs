@@ -12,23 +12,23 @@ use std::time::Instant;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// What a group of stories shares: at least a control plane.
-pub trait Stage: Send + 'static {
+pub trait Fixture: Send + 'static {
     /// Starts it.
     fn start() -> Self;
 
-    /// Puts away what a passed story left behind. After a failed one the stage is ended and started anew.
+    /// Puts away what a passed story left behind. After a failed one the fixture is ended and started anew.
     fn clear(&mut self);
 
     /// What may explain a failure: the last lines of the logs.
     fn report(&self) -> String;
 }
 
-/// A story of a stage; it fails by panicking.
-pub struct Story<S> {
+/// A story of a fixture; it fails by panicking.
+pub struct Story<F> {
     /// The function's name.
     pub name: &'static str,
     /// The function.
-    pub run: fn(&mut S),
+    pub run: fn(&mut F),
 }
 
 /// A named list of stories, ready to be run.
@@ -38,10 +38,10 @@ pub struct Group {
     names: Vec<String>,
 }
 
-/// Runs one story on the stage in the slot; told whether it is the group's last.
+/// Runs one story on the fixture in the slot; told whether it is the group's last.
 type Play = Box<dyn FnOnce(&mut Slot, bool) -> Result<(), Failed> + Send>;
 
-/// Holds the stage of a group between its stories.
+/// Holds the fixture of a group between its stories.
 type Slot = Option<Box<dyn Any + Send>>;
 
 /// Stories by the names of their functions: `stories![an_llm_pod_lands_on_a_whole_gpu, …]`.
@@ -54,7 +54,7 @@ macro_rules! stories {
 
 impl Group {
     /// A group; a story is selected as `GROUP::STORY`.
-    pub fn new<S: Stage>(name: &'static str, stories: Vec<Story<S>>) -> Group {
+    pub fn new<F: Fixture>(name: &'static str, stories: Vec<Story<F>>) -> Group {
         let names = stories.iter().map(|story| format!("{name}::{}", story.name)).collect();
         let stories =
             stories.into_iter().map(|story| -> Play { Box::new(move |slot, last| play(&story, slot, last)) });
@@ -98,19 +98,19 @@ fn selected(arguments: &Arguments, name: &str) -> bool {
     !arguments.is_filtered_out(&trial) && !arguments.is_ignored(&trial)
 }
 
-/// Runs one story on the stage in the slot, starting the stage if there is none.
-fn play<S: Stage>(story: &Story<S>, slot: &mut Slot, last: bool) -> Result<(), Failed> {
-    let mut stage = match slot.take() {
-        Some(stage) => *stage.downcast::<S>().expect("a group has one stage"),
-        None => attempt(S::start)?,
+/// Runs one story on the fixture in the slot, starting the fixture if there is none.
+fn play<F: Fixture>(story: &Story<F>, slot: &mut Slot, last: bool) -> Result<(), Failed> {
+    let mut fixture = match slot.take() {
+        Some(fixture) => *fixture.downcast::<F>().expect("a group has one fixture"),
+        None => attempt(F::start)?,
     };
-    let outcome = attempt(|| (story.run)(&mut stage)).map_err(|failed| {
+    let outcome = attempt(|| (story.run)(&mut fixture)).map_err(|failed| {
         let message = failed.message().unwrap_or_default();
-        Failed::from(format!("{message}\n{}", stage.report()))
+        Failed::from(format!("{message}\n{}", fixture.report()))
     });
     if outcome.is_ok() && !last {
-        attempt(|| stage.clear())?;
-        *slot = Some(Box::new(stage));
+        attempt(|| fixture.clear())?;
+        *slot = Some(Box::new(fixture));
     }
     outcome
 }

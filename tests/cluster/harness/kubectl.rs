@@ -1,16 +1,11 @@
-//! kubectl of the control plane's own version, run as a person runs it: its words are what stories compare.
+//! kubectl of the control plane's own version: its words are what stories compare.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::io::AsyncWriteExt as _;
 
-use super::http::block_on;
-
-/// No command may hang a story; `drain` and `wait` have shorter limits of their own.
-const DEADLINE: Duration = Duration::from_secs(120);
+use super::command::{Output, run};
 
 /// kubectl with one kubeconfig.
 #[derive(Debug, Clone)]
@@ -18,19 +13,6 @@ pub struct Kubectl {
     program: PathBuf,
     kubeconfig: PathBuf,
     home: PathBuf,
-}
-
-/// What a command left behind, exactly.
-#[derive(Debug, Clone)]
-pub struct Output {
-    /// The command line, for messages.
-    pub command: String,
-    /// Exit status; -1 if it was killed.
-    pub status: i32,
-    /// Standard output.
-    pub stdout: String,
-    /// Standard error: warnings and refusals.
-    pub stderr: String,
 }
 
 impl Kubectl {
@@ -46,18 +28,8 @@ impl Kubectl {
 
     /// Runs `kubectl ARGUMENTS` with a text on standard input, for `-f -`.
     pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Output {
-        let command = format!("kubectl {}", arguments.join(" "));
-        let finished =
-            block_on(async { tokio::time::timeout(DEADLINE, self.finish(arguments, input)).await });
-        let output = finished
-            .unwrap_or_else(|_| panic!("{command} did not end within {DEADLINE:?}"))
-            .unwrap_or_else(|error| panic!("{command}: {error}"));
-        Output {
-            command,
-            status: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        let environment = [("KUBECONFIG", self.kubeconfig.as_path()), ("HOME", self.home.as_path())];
+        run(&self.program, arguments, &environment, input)
     }
 
     /// `kubectl apply -f -` of a manifest.
@@ -75,10 +47,18 @@ impl Kubectl {
         self.run_with_input(&["create", "-f", "-", "--dry-run=server"], manifest)
     }
 
-    /// `kubectl apply -f PATH` of a file or folder of the repository, with strict validation.
-    pub fn apply_file(&self, path: &str) -> Output {
+    /// Applies a file or folder of the repository, with strict validation; a folder with a kustomization is
+    /// built first, as `kubectl apply -k` does.
+    pub fn apply_path(&self, path: &str) -> Output {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-        self.run(&["apply", "--validate=strict", "-f", &path.display().to_string()])
+        let flag = if path.join("kustomization.yaml").is_file() { "-k" } else { "-f" };
+        self.run(&["apply", "--validate=strict", flag, &path.display().to_string()])
+    }
+
+    /// What `kubectl kustomize` makes of a folder of the repository.
+    pub fn kustomize(&self, path: &str) -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        self.run(&["kustomize", &path.display().to_string()]).succeeded()
     }
 
     /// `kubectl get ARGUMENTS -o json`, which must succeed.
@@ -93,45 +73,5 @@ impl Kubectl {
     pub fn drain(&self, node: &str, patience: Duration) -> Output {
         let patience = format!("--timeout={}s", patience.as_secs());
         self.run(&["drain", node, "--ignore-daemonsets", "--delete-emptydir-data", &patience])
-    }
-
-    async fn finish(&self, arguments: &[&str], input: &str) -> std::io::Result<std::process::Output> {
-        let mut child = tokio::process::Command::new(&self.program)
-            .args(arguments)
-            .env_clear()
-            .env("KUBECONFIG", &self.kubeconfig)
-            .env("HOME", &self.home)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
-        let mut stdin = child.stdin.take().expect("standard input is piped");
-        let feed = async {
-            // kubectl may end without reading it all; its own message says why.
-            let _ = stdin.write_all(input.as_bytes()).await;
-            drop(stdin);
-        };
-        tokio::join!(feed, child.wait_with_output()).1
-    }
-}
-
-impl Output {
-    /// Standard output of a command that must succeed; what it said is shown where it does not.
-    pub fn succeeded(&self) -> String {
-        assert!(self.status == 0, "{self}");
-        self.stdout.clone()
-    }
-
-    /// Standard error of a command that must fail.
-    pub fn failed(&self) -> String {
-        assert!(self.status != 0, "should have failed:\n{self}");
-        self.stderr.clone()
-    }
-}
-
-impl std::fmt::Display for Output {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} → {}\n{}{}", self.command, self.status, self.stdout, self.stderr)
     }
 }

@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus, Node
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::{Api, ObjectMeta, PostParams};
 
+use super::components::LOST;
 use super::controlplane::ControlPlane;
 use super::http::block_on;
 
@@ -114,6 +115,17 @@ impl Fleet {
 }
 
 impl ControlPlane {
+    /// Takes the kubelet of a Node away: no Lease, no status. The node lifecycle controller notices after its
+    /// grace period (50 s; less by `--node-monitor-grace-period`).
+    pub fn lose_node(&self, name: &str) {
+        self.kubectl().run(&["label", "node", name, &format!("{LOST}=true")]).succeeded();
+    }
+
+    /// Gives a lost Node its kubelet back.
+    pub fn rejoin_node(&self, name: &str) {
+        self.kubectl().run(&["label", "node", name, &format!("{LOST}-")]).succeeded();
+    }
+
     /// Creates these Nodes in shuffled order under names that sort by chance.
     pub fn create_nodes(&self, nodes: Vec<SampleNode>) -> Fleet {
         let mut random = fastrand::Rng::with_seed(*SEED);

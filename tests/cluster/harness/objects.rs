@@ -9,10 +9,10 @@ use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::command::Output;
 use super::controlplane::ControlPlane;
 use super::eventually::{SOON, eventually};
 use super::http::block_on;
-use super::kubectl::Output;
 
 static NAMESPACES: AtomicUsize = AtomicUsize::new(1);
 
