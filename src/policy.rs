@@ -4,6 +4,7 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod scope;
 pub mod set;
 
 pub use set::*;

@@ -5,6 +5,7 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod demand;
 mod read;
 pub mod relevant;
 pub mod templates;

@@ -242,6 +242,8 @@ pub struct AdmissionPolicy {
     pub max_picture_age: u64,
     /// ServiceAccounts (`namespace/name`) whose Pods the bypass rules leave alone.
     pub exempt_service_accounts: BTreeSet<String>,
+    /// Scheduler that GPU Pods are given where they name none of their own; `None` = leave alone.
+    pub scheduler_name: Option<String>,
     /// Whether CPU Pods on GPU pools are refused instead of warned about.
     pub gpu_nodes_only_for_gpu: bool,
 }
@@ -289,6 +291,24 @@ impl PolicySet {
     #[must_use]
     pub fn pool(&self, name: &str) -> Option<&Arc<Pool>> {
         self.pools.iter().find(|pool| &*pool.name == name)
+    }
+}
+
+impl std::fmt::Display for Properties {
+    /// `mode mig, model H100, memory 20Gi, isolated memory`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let isolated = |what: &str| format!("isolated {what}");
+        let parts: Vec<String> = [
+            self.mode.map(|mode| format!("mode {mode}")),
+            (!self.models.is_empty()).then(|| format!("model {}", self.models.join(" or "))),
+            self.memory.map(|memory| format!("memory {memory}")),
+            self.isolation.memory.then(|| isolated("memory")),
+            self.isolation.fault.then(|| isolated("faults")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if parts.is_empty() { f.write_str("any pool") } else { f.write_str(&parts.join(", ")) }
     }
 }
 

@@ -1,1 +1,198 @@
-//! Which Pods concern us.
+//! Which Pods concern us: the one predicate from which the CEL matchConditions, the backstop and the
+//! extender's `managedResources` are made or against which they are tested.
+//!
+//! A Pod concerns us if it asks for a GPU in any form, or could touch one. CEL may let more through than
+//! this, never less.
+
+use crate::{
+    gpu::resource,
+    k8s::{
+        object::{Container, Pod, PodSpec, Taint},
+        taints,
+    },
+    subject::CLASS_LABEL,
+};
+
+/// Variables by which NVIDIA's container runtime injects devices.
+pub const VISIBLE_DEVICES: [&str; 2] = ["NVIDIA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_CDI_DEVICES"];
+
+/// Host paths through which devices, drivers or device plugins can be reached; `/` and `/dev` whole too.
+pub const DEVICE_PATHS: [&str; 8] = [
+    "/dev",
+    "/run/nvidia",
+    "/var/run/nvidia",
+    "/var/run/nvidia-container-devices",
+    "/run/nvidia-container-devices",
+    "/var/lib/kubelet/device-plugins",
+    "/var/lib/kubelet/pod-resources",
+    "/usr/local/nvidia",
+];
+
+/// Why a Pod concerns us; the first that holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relevance {
+    /// It asks for a GPU-like resource (entry (a): validated with `Fail`).
+    AsksForGpu,
+    /// It has DRA claims: perhaps a GPU, perhaps a NIC.
+    HasClaims,
+    /// It names a class.
+    NamesClass,
+    /// It sets a visible-devices variable.
+    SetsVisibleDevices,
+    /// A container is privileged.
+    Privileged,
+    /// It mounts a device, driver or plugin path.
+    MountsDevices,
+    /// It tolerates the taint of a GPU pool.
+    ToleratesPool,
+    /// It goes around the scheduler.
+    NamesNode,
+    /// None of these: not our business.
+    None,
+}
+
+/// Whether and why a Pod concerns us. `pool_taints` are those that guard GPU pools.
+#[must_use]
+pub fn relevance(pod: &Pod, pool_taints: &[Taint]) -> Relevance {
+    let spec = &pod.spec;
+    if asks_for_gpu(spec) {
+        return Relevance::AsksForGpu;
+    }
+    if !spec.resource_claims.is_empty() {
+        return Relevance::HasClaims;
+    }
+    if pod.metadata.labels.contains_key(CLASS_LABEL) {
+        return Relevance::NamesClass;
+    }
+    if every_container(spec).any(|c| VISIBLE_DEVICES.iter().any(|name| c.env(name).is_some())) {
+        return Relevance::SetsVisibleDevices;
+    }
+    if every_container(spec).any(|container| container.security_context.privileged) {
+        return Relevance::Privileged;
+    }
+    if device_mounts(spec).next().is_some() {
+        return Relevance::MountsDevices;
+    }
+    if tolerates_pool(spec, pool_taints) {
+        return Relevance::ToleratesPool;
+    }
+    if !spec.node_name.is_empty() { Relevance::NamesNode } else { Relevance::None }
+}
+
+/// Whether any container, or the Pod itself, asks for a GPU-like resource, even for none of it.
+#[must_use]
+pub fn asks_for_gpu(spec: &PodSpec) -> bool {
+    let names = |resources: &crate::k8s::object::Resources| {
+        resources.requests.keys().chain(resources.limits.keys()).any(|name| resource::is_gpu_like(name))
+    };
+    names(&spec.resources) || every_container(spec).any(|container| names(&container.resources))
+}
+
+/// Volumes of the Pod that reach devices, drivers or plugin sockets of the host: index and normalised path.
+pub fn device_mounts(spec: &PodSpec) -> impl Iterator<Item = (usize, String)> {
+    spec.volumes.iter().enumerate().filter_map(|(index, volume)| {
+        let path = normalise(&volume.host_path.as_ref()?.path);
+        reaches_devices(&path).then_some((index, path))
+    })
+}
+
+/// Whether a normalised host path is, or leads to, a device, driver or plugin path.
+#[must_use]
+pub fn reaches_devices(path: &str) -> bool {
+    path == "/" || DEVICE_PATHS.iter().any(|&device| is_device(path, device) || is_below(device, path))
+}
+
+/// An absolute path without `.`, `..`, double or trailing slashes; `/var/run` is `/run` on every node image
+/// in use, so both spellings stay in [`DEVICE_PATHS`].
+#[must_use]
+pub fn normalise(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// Containers of every kind.
+pub fn every_container(spec: &PodSpec) -> impl Iterator<Item = &Container> {
+    spec.init_containers.iter().chain(&spec.containers).chain(&spec.ephemeral_containers)
+}
+
+/// `/dev` itself counts, and of what lies below it only GPUs: `/dev/shm` or `/dev/fuse` are no bypass.
+fn is_device(path: &str, device: &str) -> bool {
+    match (device, path.strip_prefix("/dev/")) {
+        ("/dev", Some(name)) => name.starts_with("nvidia") || name.starts_with("dri") || name == "kfd",
+        _ => path == device || is_below(path, device),
+    }
+}
+
+fn is_below(path: &str, parent: &str) -> bool {
+    path.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn tolerates_pool(spec: &PodSpec, pool_taints: &[Taint]) -> bool {
+    // Gt and Lt count as covering here: letting more through is harmless, letting less through is not.
+    pool_taints.iter().any(|taint| taints::covers(&spec.tolerations, taint, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn relevance_of(spec: serde_json::Value) -> Relevance {
+        let pod: Pod = serde_json::from_value(serde_json::json!({"spec": spec})).expect("a Pod");
+        let taint = Taint { key: "nvidia.com/gpu".into(), value: "present".into(), effect: "NoSchedule".into() };
+        relevance(&pod, &[taint])
+    }
+
+    #[test]
+    fn every_way_to_a_gpu_concerns_us() {
+        use serde_json::json;
+        let gpu = json!({"limits": {"nvidia.com/gpu": 1}});
+        for (spec, want) in [
+            (json!({"containers": [{"resources": gpu}]}), Relevance::AsksForGpu),
+            (json!({"initContainers": [{"resources": gpu}]}), Relevance::AsksForGpu),
+            (json!({"resources": gpu}), Relevance::AsksForGpu),
+            (
+                json!({"containers": [{"resources": {"requests": {"nvidia.com/mig-1g.10gb": "0"}}}]}),
+                Relevance::AsksForGpu,
+            ),
+            (json!({"resourceClaims": [{"name": "x"}]}), Relevance::HasClaims),
+            (
+                json!({"containers": [{"env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}]}),
+                Relevance::SetsVisibleDevices,
+            ),
+            (
+                json!({"ephemeralContainers": [{"securityContext": {"privileged": true}}]}),
+                Relevance::Privileged,
+            ),
+            (json!({"volumes": [{"hostPath": {"path": "/dev/nvidia0"}}]}), Relevance::MountsDevices),
+            (json!({"tolerations": [{"operator": "Exists"}]}), Relevance::ToleratesPool),
+            (json!({"nodeName": "gpu-1"}), Relevance::NamesNode),
+            (json!({"containers": [{"resources": {"limits": {"cpu": 1}}}]}), Relevance::None),
+            (json!({"volumes": [{"hostPath": {"path": "/var/log"}}]}), Relevance::None),
+            (json!({"tolerations": [{"key": "other", "operator": "Exists"}]}), Relevance::None),
+        ] {
+            assert_eq!(relevance_of(spec.clone()), want, "{spec}");
+        }
+    }
+
+    #[test]
+    fn host_paths_are_compared_after_normalising() {
+        for path in ["/dev/nvidia0", "//dev//nvidia0/", "/var/../dev/nvidia-uvm", "/", "/dev", "/var/run/nvidia/mps"]
+        {
+            assert!(reaches_devices(&normalise(path)), "{path}");
+        }
+        for path in ["/dev/shm", "/dev/fuse", "/devices", "/var/log", "/run/nvidiax"] {
+            assert!(!reaches_devices(&normalise(path)), "{path}");
+        }
+        // A parent of a plugin path reaches it.
+        assert!(reaches_devices("/var/lib/kubelet"));
+    }
+}

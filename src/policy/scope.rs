@@ -1,0 +1,81 @@
+//! Which policy and which exceptions are in force for an object.
+
+use std::sync::Arc;
+
+use super::{AdmissionPolicy, Exception, NamespaceScope, PolicySet};
+use crate::k8s::{labels::Selector, object::Labels};
+
+impl PolicySet {
+    /// The policy in force in a namespace: the most specific one that matches. `labels` are those of the
+    /// Namespace object, where it is known.
+    #[must_use]
+    pub fn policy_for(&self, namespace: &str, labels: Option<&Labels>) -> Option<&Arc<AdmissionPolicy>> {
+        self.policies.iter().find(|policy| policy.namespaces.matches(namespace, labels))
+    }
+}
+
+impl NamespaceScope {
+    /// Whether a namespace lies in the scope; a scope by labels does not match a namespace that is unknown.
+    #[must_use]
+    pub fn matches(&self, namespace: &str, labels: Option<&Labels>) -> bool {
+        let named = self.names.is_empty() || self.names.iter().any(|pattern| wildcard(pattern, namespace));
+        let excepted = self.except.iter().any(|pattern| wildcard(pattern, namespace));
+        let labelled = self.labels.as_ref().is_none_or(|selector| {
+            labels.is_some_and(|l| Selector::compile(selector).is_ok_and(|compiled| compiled.matches(l)))
+        });
+        named && labelled && !excepted
+    }
+}
+
+impl Exception {
+    /// Whether it covers a rule on an object at `now` (Unix seconds). Expired means void.
+    #[must_use]
+    pub fn covers(&self, rule: &str, namespace: &str, name: &str, labels: &Labels, now: i64) -> bool {
+        now < self.expires
+            && self.rules.contains(rule)
+            && self.namespaces.iter().any(|pattern| wildcard(pattern, namespace))
+            && (self.names.is_empty() || self.names.iter().any(|pattern| wildcard(pattern, name)))
+            && self.labels.as_ref().is_none_or(|selector| {
+                Selector::compile(selector).is_ok_and(|compiled| compiled.matches(labels))
+            })
+    }
+}
+
+/// Whether `text` matches a pattern in which `*` stands for any run of characters.
+#[must_use]
+pub fn wildcard(pattern: &str, text: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(head) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    // `split` always gives at least one part, the text after the last `*`.
+    let tail = parts.pop().unwrap_or_default();
+    for part in parts {
+        match text.find(part) {
+            Some(at) => text = &text[at + part.len()..],
+            None => return false,
+        }
+    }
+    text.ends_with(tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_run_of_characters() {
+        for (pattern, text, want) in [
+            ("team-a", "team-a", true),
+            ("team-a", "team-ab", false),
+            ("team-*", "team-ab", true),
+            ("*", "", true),
+            ("*-gpu", "x-gpu", true),
+            ("*-gpu", "x-gpux", false),
+            ("a*b*c", "a1b2c", true),
+            ("a*b*c", "ac", false),
+            ("a*a", "a", false),
+        ] {
+            assert_eq!(wildcard(pattern, text), want, "{pattern} {text}");
+        }
+    }
+}
