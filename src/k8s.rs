@@ -15,3 +15,4 @@ pub mod object;
 pub mod quantity;
 pub mod resources;
 pub mod taints;
+pub mod yaml;
