@@ -53,11 +53,12 @@ use libtest_mimic::Arguments;
 mod harness;
 mod plain;
 
-use harness::controlplane::{PROGRAMS, remove_leftovers};
-use harness::groups::{Group, trials};
+use harness::controlplane::PROGRAMS;
+use harness::groups::{Group, remember_places_of_panics, trials};
 use harness::nodes::SEED;
 use harness::process::{BECOME, become_program};
 use harness::programs::Programs;
+use harness::scratch::remove_leftovers;
 
 /// Every group, in the order of starting: the long ones first.
 fn groups() -> Vec<Group> {
@@ -99,6 +100,7 @@ fn prepare() -> Result<(), String> {
         .install_default()
         .map_err(|_| "a TLS provider is set already")?;
     remove_leftovers();
+    remember_places_of_panics();
     let _ = PROGRAMS.set(Programs::find()?);
     eprintln!("SLUICE_SEED={}", *SEED);
     Ok(())
