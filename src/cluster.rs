@@ -7,8 +7,10 @@
 
 mod apply;
 mod documents;
+mod evidence;
 mod kind;
 mod load;
+pub mod matching;
 mod node;
 mod pod;
 mod read;
@@ -25,6 +27,7 @@ use crate::k8s::object;
 
 pub use apply::Change;
 pub use documents::{SNAPSHOT_KIND, unfold};
+pub use evidence::Agent;
 pub use kind::{Kind, KindRow};
 pub use load::{Footprint, HostPort, Load};
 pub use node::{NODE_ANNOTATIONS, Node};
@@ -52,7 +55,9 @@ pub struct Cluster {
     device_classes: table::Table<object::DeviceClass>,
     claims: table::Table<object::ResourceClaim>,
     claim_templates: table::Table<object::ResourceClaimTemplate>,
+    /// By node and name.
     slices: table::Table<object::ResourceSlice>,
+    agents: table::Table<Agent>,
     synced: synced::Synced,
 }
 
@@ -237,7 +242,13 @@ impl Cluster {
 
     /// The ResourceSlices of a node.
     pub fn slices_of(&self, node: &str) -> impl Iterator<Item = &Arc<object::ResourceSlice>> {
-        self.slices.all().filter(move |slice| slice.spec.node_name == node)
+        self.slices.within(node)
+    }
+
+    /// What the agent of a node published.
+    #[must_use]
+    pub fn agent(&self, node: &str) -> Option<&Arc<Agent>> {
+        self.agents.get("", node)
     }
 }
 
@@ -259,6 +270,7 @@ impl PartialEq for Cluster {
             && self.claims == other.claims
             && self.claim_templates == other.claim_templates
             && self.slices == other.slices
+            && self.agents == other.agents
             && self.synced == other.synced
     }
 }
@@ -274,9 +286,4 @@ const fn workload_index(kind: Kind) -> Option<usize> {
         Kind::CronJob => Some(5),
         _ => None,
     }
-}
-
-/// Whether a resource name stands for GPUs or parts of them.
-fn is_gpu(resource: &str) -> bool {
-    resource.starts_with("nvidia.com/")
 }

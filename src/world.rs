@@ -1,16 +1,108 @@
-//! The `world` room.
+//! The join of one PolicySet and one Cluster: which nodes make which pool, what each pool can prove, and
+//! what speaks against it. One value, swapped as one Arc, so that no reader sees halves.
 
-#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod build;
+mod discovered;
+mod documents;
+mod pools;
+mod selection;
+mod standing;
+pub mod taints;
 
 use std::sync::Arc;
 
-use crate::{cluster::Cluster, policy::PolicySet};
+use crate::{
+    cluster::Cluster,
+    k8s::object::{ClaimSpec, Pod},
+    policy::PolicySet,
+};
 
-/// The join of one PolicySet and one Cluster.
+pub use documents::pools_as_policies;
+pub use pools::{LivePool, Outside, Pools};
+pub use standing::{ShapeStanding, Standing};
+
+/// Policies and picture, and what follows from the two together.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// Policies.
+    /// The policies.
     pub policies: Arc<PolicySet>,
-    /// Picture.
+    /// The picture.
     pub cluster: Cluster,
+    /// The pools: declared ones, and those found among nodes that no declared pool covers.
+    pub pools: Arc<Pools>,
+    /// What the cluster's control plane does beyond the default.
+    pub features: Features,
+}
+
+/// Feature gates of the cluster that change what is legal or what matches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// Tolerations with `Lt` and `Gt` (`TaintTolerationComparisonOperators`).
+    pub comparison_operators: bool,
+}
+
+impl World {
+    /// Joins policies and picture.
+    #[must_use]
+    pub fn new(policies: Arc<PolicySet>, cluster: Cluster) -> Self {
+        let pools = Arc::new(Pools::new(&policies, &cluster));
+        Self { policies, cluster, pools, features: Features::default() }
+    }
+
+    /// The same policies over another picture. Pools are kept where nothing that they are made of changed.
+    #[must_use]
+    pub fn with_cluster(&self, cluster: Cluster) -> Self {
+        let pools = if self.pools.hold_for(&self.cluster, &cluster) {
+            Arc::clone(&self.pools)
+        } else {
+            Arc::new(Pools::new(&self.policies, &cluster))
+        };
+        Self { policies: Arc::clone(&self.policies), cluster, pools, features: self.features }
+    }
+
+    /// Other policies over the same picture.
+    #[must_use]
+    pub fn with_policies(&self, policies: Arc<PolicySet>) -> Self {
+        let features = self.features;
+        Self { features, ..Self::new(policies, self.cluster.clone()) }
+    }
+
+    /// The revision of the policies.
+    #[must_use]
+    pub fn revision(&self) -> &str {
+        &self.policies.revision
+    }
+
+    /// Names of the DeviceClasses that a Pod of that namespace asks for by claims, as far as its claims and
+    /// templates are in the picture; sorted, without repetition.
+    #[must_use]
+    pub fn claimed_device_classes(&self, namespace: &str, pod: &Pod) -> Vec<String> {
+        let specs = pod.spec.resource_claims.iter().filter_map(|claim| {
+            let named = claim.resource_claim_name.as_deref();
+            let template = claim.resource_claim_template_name.as_deref();
+            match (named, template) {
+                (Some(name), _) => self.cluster.claim(namespace, name).map(|claim| &claim.spec),
+                (None, Some(name)) => {
+                    self.cluster.claim_template(namespace, name).map(|template| &template.spec.spec)
+                }
+                (None, None) => None,
+            }
+        });
+        let mut classes: Vec<String> = specs.flat_map(device_classes).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        classes
+    }
+}
+
+/// The DeviceClasses of a claim, of every alternative.
+fn device_classes(claim: &ClaimSpec) -> impl Iterator<Item = String> {
+    claim
+        .devices
+        .requests
+        .iter()
+        .flat_map(|request| request.exactly.iter().chain(&request.first_available))
+        .map(|exact| exact.device_class_name.clone())
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::{
     cluster::{
-        Cluster, Key, Kind, ReadError, Workload,
+        Cluster, Key, Kind, Node, ReadError, Workload,
+        evidence::Agent,
         node::NodeFacts,
         pod::PodFacts,
         read::{self, key, prune},
@@ -69,15 +70,13 @@ impl Cluster {
             }
             Kind::ResourceQuota => put(&mut self.quotas, kind, key, object, |o| &mut o.metadata)?,
             Kind::LimitRange => put(&mut self.limits, kind, key, object, |o| &mut o.metadata)?,
-            Kind::DeviceClass => put(&mut self.device_classes, kind, key, object, |o| &mut o.metadata)?,
+            Kind::DeviceClass => self.apply_device_class(key, object)?,
             Kind::ResourceClaim => put(&mut self.claims, kind, key, object, |o| &mut o.metadata)?,
             Kind::ResourceClaimTemplate => {
                 put(&mut self.claim_templates, kind, key, object, |o| &mut o.metadata)?
             }
-            Kind::ResourceSlice => {
-                put(&mut self.slices, kind, slice_key(object, &key), object, |o| &mut o.metadata)?
-            }
-            Kind::GpuNode => false,
+            Kind::ResourceSlice => self.apply_slice(slice_key(object, &key), object)?,
+            Kind::GpuNode => self.apply_agent(key, object)?,
             Kind::Deployment
             | Kind::ReplicaSet
             | Kind::StatefulSet
@@ -177,17 +176,42 @@ impl Cluster {
         let read: object::Node = read::read(Kind::Node, object)?;
         let name: Arc<str> = read.metadata.name.as_str().into();
         let facts = NodeFacts::read(read, object)?;
-        let shape = facts.shape();
-        let shape = match self.nodes.get("", &name).map(|node| Arc::clone(&node.shape)) {
+        let shape = facts.shape(&self.observed(&name, &facts));
+        let old = self.nodes.get("", &name).cloned();
+        self.shapes.rename_host(&name, old.as_deref().and_then(Node::host), facts.host());
+        let shape = match old.map(|node| Arc::clone(&node.shape)) {
             Some(old) if *old == shape => old,
-            Some(old) => {
-                let new = self.shapes.join(shape, &name);
-                self.shapes.leave(&old, &name);
-                new
-            }
+            Some(old) => self.shapes.change(&old, shape, &name),
             None => self.shapes.join(shape, &name),
         };
         Ok(self.nodes.put(Key::new("", &name), facts.into_node(name, shape)))
+    }
+
+    fn apply_device_class(&mut self, key: Key, object: &Value) -> Result<bool, ReadError> {
+        let changed = put(&mut self.device_classes, Kind::DeviceClass, key, object, |o| &mut o.metadata)?;
+        if changed {
+            self.reshape_dra_nodes();
+        }
+        Ok(changed)
+    }
+
+    fn apply_slice(&mut self, key: Key, object: &Value) -> Result<bool, ReadError> {
+        let node = Arc::clone(&key.namespace);
+        let changed = put(&mut self.slices, Kind::ResourceSlice, key, object, |o| &mut o.metadata)?;
+        if changed {
+            self.reshape(&node);
+        }
+        Ok(changed)
+    }
+
+    fn apply_agent(&mut self, key: Key, object: &Value) -> Result<bool, ReadError> {
+        let agent = Agent::read(object, self.as_of())?;
+        let name = Arc::clone(&key.name);
+        let changed = self.agents.put(key, agent);
+        if changed {
+            self.reshape(&name);
+        }
+        Ok(changed)
     }
 
     fn apply_pod(&mut self, key: &Key, object: &Value) -> Result<bool, ReadError> {
@@ -221,6 +245,7 @@ impl Cluster {
         match kind {
             Kind::Node => {
                 let Some(node) = self.nodes.remove(key) else { return false };
+                self.shapes.rename_host(&node.name, node.host(), None);
                 self.shapes.leave(&node.shape, &node.name);
                 true
             }
@@ -234,11 +259,25 @@ impl Cluster {
             Kind::HorizontalPodAutoscaler => self.autoscalers.remove(key).is_some(),
             Kind::ResourceQuota => self.quotas.remove(key).is_some(),
             Kind::LimitRange => self.limits.remove(key).is_some(),
-            Kind::DeviceClass => self.device_classes.remove(key).is_some(),
+            Kind::DeviceClass => {
+                let removed = self.device_classes.remove(key).is_some();
+                if removed {
+                    self.reshape_dra_nodes();
+                }
+                removed
+            }
             Kind::ResourceClaim => self.claims.remove(key).is_some(),
             Kind::ResourceClaimTemplate => self.claim_templates.remove(key).is_some(),
-            Kind::ResourceSlice => self.slices.remove(key).is_some(),
-            Kind::GpuNode => false,
+            Kind::ResourceSlice => {
+                let removed = self.slices.remove(key).is_some();
+                self.reshape(&key.namespace);
+                removed
+            }
+            Kind::GpuNode => {
+                let removed = self.agents.remove(key).is_some();
+                self.reshape(&key.name);
+                removed
+            }
             _ => workload_index(kind)
                 .and_then(|index| self.workloads.get_mut(index))
                 .is_some_and(|table| table.remove(key).is_some()),
@@ -259,7 +298,7 @@ impl Cluster {
             Kind::ResourceClaim => self.claims.keys().cloned().collect(),
             Kind::ResourceClaimTemplate => self.claim_templates.keys().cloned().collect(),
             Kind::ResourceSlice => self.slices.keys().cloned().collect(),
-            Kind::GpuNode => BTreeSet::new(),
+            Kind::GpuNode => self.agents.keys().cloned().collect(),
             _ => workload_index(kind)
                 .and_then(|index| self.workloads.get(index))
                 .map(|table| table.keys().cloned().collect())

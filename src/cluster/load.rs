@@ -55,6 +55,15 @@ impl Load {
         self.requests.get(resource).copied().unwrap_or_default()
     }
 
+    /// The sums without one Pod, which must be among them: so that a running Pod that is judged again is not
+    /// counted against itself.
+    #[must_use]
+    pub fn without(&self, footprint: &Footprint) -> Self {
+        let mut rest = self.clone();
+        rest.subtract(footprint);
+        rest
+    }
+
     fn add(&mut self, footprint: &Footprint) {
         self.pods = self.pods.saturating_add(1);
         for (resource, amount) in &footprint.requests {

@@ -1,18 +1,20 @@
 //! Nodes as the picture holds them.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::{
     cluster::{
-        IDENTITY_LABELS, Shape, is_gpu,
+        IDENTITY_LABELS, Shape,
         read::{self, ReadError, kept},
         time::unix_seconds,
     },
+    gpu::{Observed, assess, is_gpu_like},
     k8s::{
         object::{self, Labels, Taint},
         quantity::Quantity,
+        resources::Amounts,
     },
 };
 
@@ -39,9 +41,9 @@ pub struct Node {
     /// Condition `Ready`; `None` where it is absent or `Unknown`.
     pub ready: Option<bool>,
     /// What Pods may use, every resource.
-    pub allocatable: BTreeMap<String, Quantity>,
+    pub allocatable: Amounts,
     /// What there is of GPU resources; above `allocatable` while devices are unhealthy.
-    pub gpu_capacity: BTreeMap<String, Quantity>,
+    pub gpu_capacity: Amounts,
     /// Such as `v1.37.2`.
     pub kubelet_version: String,
     /// Changes with every boot.
@@ -60,8 +62,10 @@ pub(super) struct NodeFacts {
     taints: Vec<Taint>,
     unschedulable: bool,
     ready: Option<bool>,
-    allocatable: BTreeMap<String, Quantity>,
-    gpu_capacity: BTreeMap<String, Quantity>,
+    allocatable: Amounts,
+    /// The GPU resources of `allocatable`.
+    gpus: Amounts,
+    gpu_capacity: Amounts,
     kubelet_version: String,
     boot_id: String,
     created: Option<i64>,
@@ -72,6 +76,12 @@ impl Node {
     #[must_use]
     pub fn allocatable(&self, resource: &str) -> Quantity {
         self.allocatable.get(resource).copied().unwrap_or_default()
+    }
+
+    /// Its label `kubernetes.io/hostname`.
+    #[must_use]
+    pub fn host(&self) -> Option<&str> {
+        self.labels.get(HOSTNAME).map(String::as_str)
     }
 
     /// Major and minor version of the kubelet.
@@ -87,16 +97,18 @@ impl NodeFacts {
         let amounts = |list, field: &str, wanted: fn(&str) -> bool| {
             read::quantities(list, wanted)
                 .map(|entry| entry.map(|(name, amount)| (name.to_owned(), amount)))
-                .collect::<Result<BTreeMap<_, _>, _>>()
+                .collect::<Result<Amounts, _>>()
                 .map_err(|(name, problem)| {
                     read::fault("Node", object, &format!("status.{field}[{name}]"), problem)
                 })
         };
         let mut taints = node.spec.taints;
         taints.sort_unstable();
+        let allocatable = amounts(&node.status.allocatable, "allocatable", |_| true)?;
         Ok(Self {
-            allocatable: amounts(&node.status.allocatable, "allocatable", |_| true)?,
-            gpu_capacity: amounts(&node.status.capacity, "capacity", is_gpu)?,
+            gpus: gpus(&allocatable),
+            allocatable,
+            gpu_capacity: amounts(&node.status.capacity, "capacity", is_gpu_like)?,
             annotations: kept(&node.metadata.annotations, NODE_ANNOTATIONS),
             labels: node.metadata.labels,
             taints,
@@ -108,9 +120,42 @@ impl NodeFacts {
         })
     }
 
-    /// What the node has in common with nodes like it.
-    pub(super) fn shape(&self) -> Shape {
-        let gpus = self.allocatable.iter().filter(|(name, _)| is_gpu(name));
+    /// The host name that it says.
+    pub(super) fn host(&self) -> Option<&str> {
+        self.labels.get(HOSTNAME).map(String::as_str)
+    }
+
+    /// What a node of the picture says.
+    pub(super) fn of(node: &Node) -> Self {
+        Self {
+            labels: node.labels.clone(),
+            annotations: node.annotations.clone(),
+            taints: node.taints.clone(),
+            unschedulable: node.unschedulable,
+            ready: node.ready,
+            gpus: gpus(&node.allocatable),
+            allocatable: node.allocatable.clone(),
+            gpu_capacity: node.gpu_capacity.clone(),
+            kubelet_version: node.kubelet_version.clone(),
+            boot_id: node.boot_id.clone(),
+            created: node.created,
+        }
+    }
+
+    pub(super) const fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    pub(super) const fn gpus(&self) -> &Amounts {
+        &self.gpus
+    }
+
+    pub(super) const fn gpu_capacity(&self) -> &Amounts {
+        &self.gpu_capacity
+    }
+
+    /// What the node has in common with nodes like it, given all that is known of its cards.
+    pub(super) fn shape(&self, observed: &Observed) -> Shape {
         Shape {
             labels: self
                 .labels
@@ -120,8 +165,9 @@ impl NodeFacts {
                 .collect(),
             taints: self.taints.clone(),
             unschedulable: self.unschedulable,
-            allocatable: gpus.map(|(name, amount)| (name.clone(), *amount)).collect(),
+            allocatable: self.gpus.clone(),
             kubernetes: minor_version(&self.kubelet_version),
+            assessment: assess(observed),
         }
     }
 
@@ -143,6 +189,14 @@ impl NodeFacts {
             shape,
         }
     }
+}
+
+/// The well-known label of the host name.
+pub(super) const HOSTNAME: &str = "kubernetes.io/hostname";
+
+fn gpus(amounts: &Amounts) -> Amounts {
+    let gpus = amounts.iter().filter(|(name, _)| is_gpu_like(name));
+    gpus.map(|(name, amount)| (name.clone(), *amount)).collect()
 }
 
 fn truth(condition: &object::Condition) -> Option<bool> {

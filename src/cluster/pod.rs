@@ -10,6 +10,7 @@ use crate::{
         read::{self, ReadError, kept},
         time::unix_seconds,
     },
+    gpu::is_gpu_like,
     k8s::{
         object::Pod,
         resources::{Amounts, PodResources},
@@ -51,7 +52,7 @@ fn footprint(pod: &Pod, requests: &Amounts) -> Option<Footprint> {
 fn tenant(key: &Key, pod: &Pod, requests: &Amounts) -> Option<Tenant> {
     let gpus: Amounts = requests
         .iter()
-        .filter(|(name, amount)| crate::cluster::is_gpu(name) && amount.is_positive())
+        .filter(|(name, amount)| is_gpu_like(name) && amount.is_positive())
         .map(|(name, amount)| (name.clone(), *amount))
         .collect();
     let class = pod.metadata.labels.get(CLASS_LABEL).or_else(|| pod.metadata.annotations.get(STAMPED_CLASS));

@@ -49,6 +49,19 @@ pub(super) fn read<T: DeserializeOwned>(kind: Kind, object: &Value) -> Result<T,
     })
 }
 
+/// Reads a part of an object that stands at `path`.
+pub(super) fn read_part<T: DeserializeOwned>(
+    kind: Kind,
+    object: &Value,
+    part: &Value,
+    path: &str,
+) -> Result<T, ReadError> {
+    serde_path_to_error::deserialize(part).map_err(|error| {
+        let path = format!("{path}.{}", error.path());
+        fault(kind.as_str(), object, &path, error.into_inner().to_string())
+    })
+}
+
 /// An error about an object.
 pub(super) fn fault(kind: &str, object: &Value, path: &str, problem: impl Into<String>) -> ReadError {
     let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default();

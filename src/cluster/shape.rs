@@ -3,13 +3,16 @@
 //! A shape is immutable and says nothing about who has it; [`crate::cluster::Cluster::members`] does. So
 //! what is derived from shapes alone (pools) stays valid while nodes of known shapes come and go.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet};
 
-use crate::k8s::{
-    object::{Labels, Taint},
-    quantity::Quantity,
+use crate::{
+    gpu::Assessment,
+    k8s::{
+        object::{Labels, Taint},
+        resources::Amounts,
+    },
 };
 
 /// Labels that tell equal nodes apart, or change without meaning. They are no part of a shape;
@@ -33,9 +36,11 @@ pub struct Shape {
     /// Cordoned.
     pub unschedulable: bool,
     /// GPU resources only: cpu and memory differ by a little between equal nodes and are asked per node.
-    pub allocatable: BTreeMap<String, Quantity>,
+    pub allocatable: Amounts,
     /// Major and minor version of the kubelet.
     pub kubernetes: Option<(u32, u32)>,
+    /// What its nodes can do, and how we know.
+    pub assessment: Assessment,
 }
 
 /// Names of nodes.
@@ -45,6 +50,8 @@ pub type NodeNames = OrdSet<Arc<str>>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
     members: OrdMap<Arc<Shape>, NodeNames>,
+    /// Host name and name of the nodes where these differ.
+    hosts: OrdSet<(Arc<str>, Arc<str>)>,
     /// Another one after every change of the set of shapes. A token and not a count, because copies of a
     /// picture change independently.
     set: Token,
@@ -57,10 +64,17 @@ pub(super) struct Shapes {
 struct Token(Arc<()>);
 
 impl Shape {
-    /// Whether its nodes advertise any GPU.
+    /// Whether its nodes have GPUs: advertised by the device plugin or by DRA, or known by name only,
+    /// as while drivers are being installed.
     #[must_use]
     pub fn has_gpu(&self) -> bool {
+        let Assessment { units, dra, model, product, cards, .. } = &self.assessment;
         self.allocatable.values().any(|amount| amount.is_positive())
+            || !units.is_empty()
+            || *dra
+            || model.is_some()
+            || product.is_some()
+            || cards.is_some_and(|cards| cards > 0)
     }
 }
 
@@ -79,6 +93,13 @@ impl Shapes {
         let shape = Arc::new(shape);
         self.members.insert(Arc::clone(&shape), NodeNames::unit(Arc::clone(node)));
         shape
+    }
+
+    /// Moves `node` from one shape to another, and gives the shared copy of the new one.
+    pub(super) fn change(&mut self, old: &Arc<Shape>, new: Shape, node: &Arc<str>) -> Arc<Shape> {
+        let new = self.join(new, node);
+        self.leave(old, node);
+        new
     }
 
     /// Takes `node` out of `shape`; a shape without members is gone.
@@ -102,6 +123,27 @@ impl Shapes {
 
     pub(super) fn len(&self) -> usize {
         self.members.len()
+    }
+
+    /// Says which host name a node had and has now.
+    pub(super) fn rename_host(&mut self, node: &Arc<str>, old: Option<&str>, new: Option<&str>) {
+        if old == new {
+            return;
+        }
+        let entry = |host: &str| (*host != **node).then(|| (Arc::from(host), Arc::clone(node)));
+        if let Some(old) = old.and_then(entry) {
+            self.hosts.remove(&old);
+        }
+        if let Some(new) = new.and_then(entry) {
+            self.hosts.insert(new);
+        }
+    }
+
+    /// The nodes with that host name that have another name.
+    pub(super) fn hosts(&self, host: &str) -> impl Iterator<Item = &Arc<str>> {
+        let from: (Arc<str>, Arc<str>) = (host.into(), "".into());
+        let host = Arc::clone(&from.0);
+        self.hosts.range(from..).take_while(move |(other, _)| *other == host).map(|(_, node)| node)
     }
 
     pub(super) fn same_set(&self, other: &Self) -> bool {

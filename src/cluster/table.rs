@@ -53,6 +53,10 @@ impl<T: PartialEq> Table<T> {
         self.0.values()
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Key, &Arc<T>)> {
+        self.0.iter()
+    }
+
     pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
         self.0.keys()
     }

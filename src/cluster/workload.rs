@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use crate::{
     cluster::{
-        CLASS_LABEL, Kind, is_gpu,
+        CLASS_LABEL, Kind,
         read::{self, ReadError},
     },
+    gpu::is_gpu_like,
     k8s::object::{self, Labels, PodSpec},
 };
 
@@ -45,7 +46,7 @@ fn concerns_gpus(kind: Kind, object: &Value, template: &Value) -> Result<bool, R
     let spec: PodSpec = read_at(kind, object, &template["spec"], "spec.template.spec")?;
     let asks = |container: &object::Container| {
         let resources = &container.resources;
-        resources.requests.keys().chain(resources.limits.keys()).any(|name| is_gpu(name))
+        resources.requests.keys().chain(resources.limits.keys()).any(|name| is_gpu_like(name))
     };
     Ok(!spec.resource_claims.is_empty() || spec.containers.iter().chain(&spec.init_containers).any(asks))
 }
@@ -59,5 +60,5 @@ fn read_at<T: serde::de::DeserializeOwned + Default>(
     if part.is_null() {
         return Ok(T::default());
     }
-    T::deserialize(part).map_err(|error| read::fault(kind.as_str(), object, path, error.to_string()))
+    read::read_part(kind, object, part, path)
 }

@@ -32,7 +32,7 @@ pub struct Observed {
 }
 
 /// What a node can do. Everything absent is unknown, never "no".
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Assessment {
     /// The model of all its cards; `None` for a card outside the table, for cards of several models, and
     /// where sources name different ones.
@@ -69,7 +69,7 @@ pub struct Assessment {
 }
 
 /// The sharing mode of a node and how we know it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModeEvidence {
     /// The mode. Where sources leave it open, the one that isolates less. `None`: nothing is known, the
     /// MIG layout is not settled, or MIG is claimed for a card that has none.
@@ -113,7 +113,7 @@ pub enum Source {
 }
 
 /// One resource that a node hands out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unit {
     /// The name to ask for.
     pub resource: String,
@@ -145,7 +145,7 @@ pub enum UnitKind {
 }
 
 /// MIG on a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MigState {
     /// Whether its cards have MIG.
     pub capability: MigCapability,

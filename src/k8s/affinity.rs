@@ -115,6 +115,11 @@ impl RequiredNodeAffinity {
         self.node_selector.is_empty() && self.terms.is_none()
     }
 
+    /// The labels that `nodeSelector` asks for.
+    pub fn node_selector(&self) -> &Labels {
+        &self.node_selector
+    }
+
     /// The compiled terms, in order; `None` if there is no required affinity.
     pub fn terms(&self) -> Option<&[Term]> {
         self.terms.as_deref()
@@ -240,6 +245,11 @@ impl FieldRequirement {
             [value] => Ok(Self { key: key.clone(), value: value.clone(), equal }),
             _ => Err(("values", ExpressionProblem::NotOneValue { count: values.len() })),
         }
+    }
+
+    /// The one node name that meets it, where it names one.
+    pub fn only_name(&self) -> Option<&str> {
+        (self.equal && self.key == NAME_FIELD).then_some(self.value.as_str())
     }
 
     /// A field other than the name reads as empty text.

@@ -133,6 +133,14 @@ impl Requirement {
         }
     }
 
+    /// The values of an `In`, of which the label must have one.
+    pub fn one_of(&self) -> Option<&[String]> {
+        match &self.test {
+            Test::In(values) => Some(values),
+            _ => None,
+        }
+    }
+
     /// The label that is asked about.
     pub fn key(&self) -> &str {
         &self.key

@@ -23,7 +23,7 @@ fn pod() -> Subject {
 
 /// An LLM's decision with nothing found; each test adds what it is about.
 fn decision(subject: &Subject) -> Decision {
-    let world = World { policies: Arc::default(), cluster: crate::cluster::Cluster::default() };
+    let world = World::new(Arc::default(), crate::cluster::Cluster::none());
     let mut decision = decide(&world, subject);
     decision.id = "d41d8c".into();
     decision.revision = "abc1234".into();

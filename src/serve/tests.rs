@@ -1,2 +1,0 @@
-mod admission;
-mod setting;

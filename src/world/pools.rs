@@ -1,0 +1,227 @@
+//! The pools as they are now.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use crate::{
+    cluster::{Cluster, Node, Shape},
+    gpu::{Mebibytes, ModelName, model_matches},
+    k8s::{affinity::RequiredNodeAffinity, object::Taint, taints::repels},
+    policy::Pool,
+    world::{
+        selection,
+        standing::{ShapeStanding, Standing, is_model},
+        taints::guards_gpus,
+    },
+};
+
+/// All pools, declared ones first, each group by name.
+#[derive(Clone, Debug, Default)]
+pub struct Pools {
+    pub(super) pools: Vec<LivePool>,
+    /// Index by shape: pools that claim it, as positions in `pools`.
+    pub(super) by_shape: BTreeMap<ShapeId, Vec<usize>>,
+    /// GPU shapes that make no pool.
+    pub(super) outside: Vec<Outside>,
+    /// Whether some pool's terms ask for identity labels, so that membership is not a matter of shapes.
+    pub(super) by_node: bool,
+}
+
+/// One pool with the nodes that it has.
+#[derive(Clone, Debug)]
+pub struct LivePool {
+    /// What the policy says, or what was found.
+    pub pool: Arc<Pool>,
+    /// Whether a policy declares it.
+    pub declared: bool,
+    /// The shapes of its nodes, usable or not.
+    pub shapes: Vec<Arc<Shape>>,
+    /// What it can be used for now.
+    pub standing: Standing,
+    /// The resources by which it serves: what its nodes advertise in the pool's mode; what the declaration
+    /// says for a pool without nodes.
+    pub resources: BTreeSet<String>,
+    /// Least memory of a unit; under MPS what one tenant may use.
+    pub memory: Option<Mebibytes>,
+    /// The model of all its cards.
+    pub model: Option<ModelName>,
+    /// What speaks against how it is declared, in sentences.
+    pub conflicts: Vec<String>,
+    /// What each shape is to the pool, in the order of `shapes`.
+    pub(super) standings: Vec<ShapeStanding>,
+    /// Exactly the nodes, where the pool has only some of the nodes of a shape.
+    pub(super) only: Option<BTreeSet<Arc<str>>>,
+}
+
+/// GPU nodes that make no pool, because nobody knows what they hand out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outside {
+    /// The shape.
+    pub shape: Arc<Shape>,
+    /// Why.
+    pub reason: String,
+}
+
+/// Identity of a shape inside one picture and those derived from it.
+pub(super) type ShapeId = usize;
+
+impl Pools {
+    /// All pools, declared ones first, each group by name.
+    pub fn iter(&self) -> impl Iterator<Item = &LivePool> {
+        self.pools.iter()
+    }
+
+    /// The pool of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&LivePool> {
+        self.pools.iter().find(|pool| &*pool.pool.name == name)
+    }
+
+    /// Pools that a policy declares.
+    pub fn declared(&self) -> impl Iterator<Item = &LivePool> {
+        self.iter().filter(|pool| pool.declared)
+    }
+
+    /// Pools that were found among the nodes.
+    pub fn discovered(&self) -> impl Iterator<Item = &LivePool> {
+        self.iter().filter(|pool| !pool.declared)
+    }
+
+    /// The pools that nodes of the shape belong to: one, unless declared pools overlap or split a shape.
+    #[must_use]
+    pub fn of_shape(&self, shape: &Arc<Shape>) -> Vec<&LivePool> {
+        let indices = self.by_shape.get(&id(shape)).map_or(&[][..], Vec::as_slice);
+        indices.iter().filter_map(|index| self.pools.get(*index)).collect()
+    }
+
+    /// The pools that a node belongs to.
+    pub fn of_node<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a LivePool> {
+        self.of_shape(&node.shape).into_iter().filter(|pool| pool.has_name(&node.name))
+    }
+
+    /// GPU nodes that make no pool, with the reason.
+    #[must_use]
+    pub fn outside(&self) -> &[Outside] {
+        &self.outside
+    }
+
+    /// Whether pools made from one picture hold for another.
+    pub(super) fn hold_for(&self, old: &Cluster, new: &Cluster) -> bool {
+        if self.by_node { old.same_members(new) } else { old.same_shapes(new) }
+    }
+}
+
+impl LivePool {
+    /// Whether it has no node.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shapes.is_empty()
+    }
+
+    /// The shapes that prove the mode and meet the conditions. A pool may have good and bad ones.
+    pub fn usable_shapes(&self) -> impl Iterator<Item = &Arc<Shape>> {
+        self.shapes.iter().zip(&self.standings).filter(|(_, s)| s.is_usable()).map(|(shape, _)| shape)
+    }
+
+    /// What nodes of a shape are to the pool; `None` for a shape that it does not have.
+    #[must_use]
+    pub fn shape_standing(&self, shape: &Arc<Shape>) -> Option<&ShapeStanding> {
+        let index = self.shapes.iter().position(|own| Arc::ptr_eq(own, shape))?;
+        self.standings.get(index)
+    }
+
+    /// Whether a node belongs to the pool.
+    #[must_use]
+    pub fn has_node(&self, node: &Node) -> bool {
+        self.has_name(&node.name) && self.shapes.iter().any(|own| Arc::ptr_eq(own, &node.shape))
+    }
+
+    /// The number of its nodes.
+    #[must_use]
+    pub fn node_count(&self, cluster: &Cluster) -> usize {
+        match &self.only {
+            Some(names) => names.len(),
+            None => self.shapes.iter().filter_map(|s| cluster.members(s)).map(imbl::OrdSet::len).sum(),
+        }
+    }
+
+    /// The names of its nodes.
+    #[must_use]
+    pub fn node_names(&self, cluster: &Cluster) -> Vec<Arc<str>> {
+        match &self.only {
+            Some(names) => names.iter().cloned().collect(),
+            None => {
+                let members = self.shapes.iter().filter_map(|shape| cluster.members(shape));
+                let mut names: Vec<_> = members.flatten().cloned().collect();
+                names.sort_unstable();
+                names
+            }
+        }
+    }
+
+    /// Whether all its cards are of a model as a policy writes it; for a pool without nodes, whether its
+    /// conditions of use promise that.
+    #[must_use]
+    pub fn is_model(&self, pattern: &str) -> bool {
+        if self.is_empty() {
+            let models = &self.pool.requires.models;
+            return !models.is_empty() && models.iter().all(|model| model_matches(pattern, model));
+        }
+        let mut usable = self.usable_shapes().peekable();
+        if usable.peek().is_some() {
+            return usable.all(|shape| is_model(&shape.assessment, pattern));
+        }
+        self.shapes.iter().all(|shape| is_model(&shape.assessment, pattern))
+    }
+
+    /// Taints that keep other Pods off its GPUs: those that it declares, and those that its nodes carry and
+    /// that speak of GPUs. Sorted, without repetition.
+    #[must_use]
+    pub fn guarding_taints(&self) -> Vec<&Taint> {
+        let actual = self.shapes.iter().flat_map(|shape| &shape.taints).filter(|taint| guards_gpus(taint));
+        let mut taints: Vec<&Taint> =
+            self.pool.taints.iter().chain(actual).filter(|taint| repels(taint)).collect();
+        taints.sort_unstable();
+        taints.dedup();
+        taints
+    }
+
+    /// Whether a node that joins the pool could meet a constraint: the labels that the pool's terms promise
+    /// do not rule it out. For pools without nodes, where there is nobody to ask.
+    #[must_use]
+    pub fn declared_labels_match(&self, required: &RequiredNodeAffinity) -> bool {
+        self.pool.nodes.iter().any(|term| selection::could_meet(term, required))
+    }
+
+    /// How the mode is known, in sentences: one for each kind of evidence among its nodes.
+    #[must_use]
+    pub fn why(&self) -> Vec<String> {
+        distinct(self.shapes.iter().map(|shape| {
+            let mode = &shape.assessment.mode;
+            match mode.source {
+                Some(source) => format!("{source}: {}", mode.explanation),
+                None => mode.explanation.clone(),
+            }
+        }))
+    }
+
+    /// What its cards can do of MIG, in sentences: `L4: not capable of MIG`.
+    #[must_use]
+    pub fn mig(&self) -> Vec<String> {
+        distinct(self.shapes.iter().map(|shape| shape.assessment.mig.explanation.clone()))
+    }
+
+    fn has_name(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(name))
+    }
+}
+
+pub(super) fn id(shape: &Arc<Shape>) -> ShapeId {
+    Arc::as_ptr(shape).addr()
+}
+
+fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    texts.collect::<BTreeSet<_>>().into_iter().collect()
+}
