@@ -8,11 +8,17 @@
 
 pub mod affinity;
 pub mod decimal;
+pub mod disruption;
 pub mod extended;
+pub mod int_or_string;
 pub mod labels;
 pub mod names;
 pub mod object;
+pub mod priority;
+pub mod probe;
+pub mod qos;
 pub mod quantity;
 pub mod resources;
+pub mod rollout;
 pub mod taints;
 pub mod yaml;
