@@ -147,7 +147,8 @@ mod tests {
 
     fn relevance_of(spec: serde_json::Value) -> Relevance {
         let pod: Pod = serde_json::from_value(serde_json::json!({"spec": spec})).expect("a Pod");
-        let taint = Taint { key: "nvidia.com/gpu".into(), value: "present".into(), effect: "NoSchedule".into() };
+        let taint =
+            Taint { key: "nvidia.com/gpu".into(), value: "present".into(), effect: "NoSchedule".into() };
         relevance(&pod, &[taint])
     }
 
@@ -185,7 +186,8 @@ mod tests {
 
     #[test]
     fn host_paths_are_compared_after_normalising() {
-        for path in ["/dev/nvidia0", "//dev//nvidia0/", "/var/../dev/nvidia-uvm", "/", "/dev", "/var/run/nvidia/mps"]
+        for path in
+            ["/dev/nvidia0", "//dev//nvidia0/", "/var/../dev/nvidia-uvm", "/", "/dev", "/var/run/nvidia/mps"]
         {
             assert!(reaches_devices(&normalise(path)), "{path}");
         }

@@ -19,12 +19,11 @@
 //! the scheduler's own scoring.
 //!
 //! ```ignore
-//! pub fn group() -> Group {
+//! pub fn group() -> Group {                    // and a line in `groups` below
 //!     Group::new("placement", stories![an_llm_pod_lands_on_a_whole_gpu])
 //! }
 //!
-//! fn an_llm_pod_lands_on_a_whole_gpu(fixture: &mut Plane) {
-//!     let plane = &mut fixture.0;
+//! fn an_llm_pod_lands_on_a_whole_gpu(Plain(plane): &mut Plain) {
 //!     let fleet = plane.create_nodes(vec![
 //!         node("whole").label("nvidia.com/gpu.product", "H100").allocatable("nvidia.com/gpu", 1),
 //!         node("sliced").allocatable("nvidia.com/gpu", 40), // emptier, so more attractive
@@ -36,12 +35,20 @@
 //!     assert_eq!(fleet.role(&plane.bound(&namespace, "without")), "sliced");
 //!
 //!     // … and with sluice on the right one.
-//!     let _sluice = start_sluice(plane);
+//!     let _sluice = Sluice::start(plane, &arguments, &operations).until_ready();
+//!     let shipped = plane.kubectl().kustomize("webhook-config/overlays/enforce");
+//!     plane.kubectl().apply(&at_loopback(&shipped, &address, &plane.pki().ca_bundle())).succeeded();
+//!     plane.until_admission("sluice to be asked", &pod(&namespace, "probe"), |output| …);
 //!     plane.kubectl().apply(&pod(&namespace, "with")).succeeded();
 //!     assert_eq!(fleet.role(&plane.bound(&namespace, "with")), "whole");
 //! }
 //! ```
-//! Wait with `eventually`, never by sleeping; what must not happen is watched with `throughout`.
+//! Wait with `eventually`, never by sleeping; what must not happen is watched with `throughout`. What else there
+//! is: `Stub` (a webhook or an extender of the story's own, which remembers what it was asked), `Route` (a late
+//! or cut road to the API server), `lose_node`, `stop`/`kill`/`start` of any program, `start_scheduler` with an
+//! extender, `kubeconfig_of_service_account` for a manifest's own RBAC. A group whose fixture holds more than a
+//! control plane implements `Fixture` itself.
+//! `plain.rs` shows all of them at work, without sluice.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a story fails by panicking")]
 
@@ -53,11 +60,12 @@ use libtest_mimic::Arguments;
 mod harness;
 mod plain;
 
-use harness::controlplane::{PROGRAMS, remove_leftovers};
-use harness::groups::{Group, trials};
+use harness::controlplane::PROGRAMS;
+use harness::groups::{Group, remember_places_of_panics, trials};
 use harness::nodes::SEED;
 use harness::process::{BECOME, become_program};
 use harness::programs::Programs;
+use harness::scratch::remove_leftovers;
 
 /// Every group, in the order of starting: the long ones first.
 fn groups() -> Vec<Group> {
@@ -99,6 +107,7 @@ fn prepare() -> Result<(), String> {
         .install_default()
         .map_err(|_| "a TLS provider is set already")?;
     remove_leftovers();
+    remember_places_of_panics();
     let _ = PROGRAMS.set(Programs::find()?);
     eprintln!("SLUICE_SEED={}", *SEED);
     Ok(())

@@ -1,7 +1,7 @@
 //! Stories of the harness itself: the control plane does what a cluster does, with no sluice anywhere. When
 //! one of these fails, no other story's result means anything.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
@@ -11,8 +11,10 @@ use serde_json::{Value, json};
 use crate::harness::controlplane::ControlPlane;
 use crate::harness::eventually::{A_WHILE, SOON, eventually};
 use crate::harness::groups::{Fixture, Group};
+use crate::harness::kubectl::Kubectl;
 use crate::harness::nodes::{Fleet, node};
 use crate::harness::objects::{is, node_of};
+use crate::harness::route::Route;
 use crate::harness::scheduling::{Scheduler, configuration, extender};
 use crate::harness::stub::{Protocols, Stub};
 use crate::stories;
@@ -30,6 +32,7 @@ pub fn group() -> Group {
             a_service_account_has_only_its_own_rights,
             a_restarted_api_server_keeps_its_objects_and_its_clients,
             a_lost_node_is_tainted_and_comes_back,
+            a_route_makes_answers_late_and_can_be_cut,
         ],
     )
 }
@@ -136,7 +139,6 @@ fn a_second_scheduler_asks_its_extender_about_managed_resources_only(Plain(plane
     plane.start_scheduler(&Scheduler::from_configuration("gpu-scheduler", profiles).with_extender(extender));
 
     let namespace = plane.namespace("extender");
-    let ours = |pod: String| pod.replace("spec:\n", "spec:\n  schedulerName: gpu-scheduler\n");
     plane.kubectl().apply(&ours(gpu_pod(&namespace, "gpu"))).succeeded();
     assert_eq!(fleet.role(&plane.bound(&namespace, "gpu")), "allowed");
     let asked = stub.seen();
@@ -173,6 +175,11 @@ fn choosy_extender(plane: &ControlPlane, fleet: &Fleet) -> Stub {
             "FailedAndUnresolvableNodes": { &impossible: "cards have no MIG" },
         })
     })
+}
+
+/// Gives a Pod to the second scheduler.
+fn ours(pod: String) -> String {
+    pod.replace("spec:\n", "spec:\n  schedulerName: gpu-scheduler\n")
 }
 
 fn a_service_account_has_only_its_own_rights(Plain(plane): &mut Plain) {
@@ -212,6 +219,23 @@ fn a_lost_node_is_tainted_and_comes_back(Plain(plane): &mut Plain) {
     assert!(!tainted("kept"));
     plane.rejoin_node(fleet.name("lost"));
     eventually(A_WHILE, "the node to be back", || !tainted("lost"));
+}
+
+fn a_route_makes_answers_late_and_can_be_cut(Plain(plane): &mut Plain) {
+    let late = Duration::from_millis(700);
+    let route = Route::start(plane, late);
+    let kubectl = plane.kubectl_with(&route.kubeconfig(plane.admin()));
+    let took = |kubectl: &Kubectl| {
+        let started = Instant::now();
+        kubectl.run(&["get", "--raw", "/version"]).succeeded();
+        started.elapsed()
+    };
+    let slow = took(&kubectl);
+    assert!(slow > late && took(&plane.kubectl()) < slow, "{slow:?}");
+    route.cut();
+    kubectl.run(&["get", "--raw", "/version"]).failed();
+    route.open(Duration::ZERO);
+    assert!(took(&kubectl) < slow);
 }
 
 fn job(namespace: &str) -> String {

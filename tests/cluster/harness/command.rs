@@ -59,12 +59,14 @@ pub fn run(program: &Path, arguments: &[&str], environment: &[(&str, &Path)], in
 
 impl Output {
     /// Standard output of a command that must succeed; what it said is shown where it does not.
+    #[track_caller]
     pub fn succeeded(&self) -> String {
         assert!(self.status == 0, "{self}");
         self.stdout.clone()
     }
 
     /// Standard error of a command that must fail.
+    #[track_caller]
     pub fn failed(&self) -> String {
         assert!(self.status != 0, "should have failed:\n{self}");
         self.stderr.clone()

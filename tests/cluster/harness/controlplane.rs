@@ -19,6 +19,7 @@ use super::pki::Pki;
 use super::process::{Process, tail};
 use super::programs::Programs;
 use super::scheduling::Scheduler;
+use super::scratch;
 
 /// How long a program may take until it is ready: far more than it needs on two idle cores (4 s).
 const START: Duration = Duration::from_secs(90);
@@ -222,19 +223,26 @@ impl ControlPlane {
         std::fs::read_to_string(self.folder.path().join(format!("{name}.log"))).unwrap_or_default()
     }
 
-    /// The last lines of every log, for the report of a failed story.
+    /// For the report of a failed story: the last lines of every log here, sluice's too. The logs themselves are
+    /// kept until the next run.
     pub fn report(&self) -> String {
-        let of = |part: &Part| {
-            let launch = &part.component.launch;
-            format!("--- {} ({})\n{}", launch.name, launch.log.display(), tail(&launch.log, 12))
+        let kept = scratch::folder().keep();
+        let mut logs = scratch::entries(self.folder.path());
+        logs.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
+        logs.sort();
+        let of = |log: &PathBuf| {
+            let copy = kept.join(log.file_name().unwrap_or_default());
+            // A log that cannot be kept is still shown.
+            let _ = std::fs::copy(log, &copy);
+            format!("--- {}\n{}", copy.display(), tail(log, 12))
         };
-        self.parts.iter().map(of).collect::<Vec<_>>().join("\n")
+        logs.iter().map(of).collect::<Vec<_>>().join("\n")
     }
 }
 
 impl ControlPlane {
     fn bare(apiserver_flags: &[String]) -> ControlPlane {
-        let folder = scratch_folder();
+        let folder = scratch::folder();
         let pki = Pki::create(&folder.path().join("pki"));
         let (etcd, apiserver) = (free_port(), free_port());
         let server = format!("https://127.0.0.1:{apiserver}");
@@ -305,9 +313,10 @@ impl ControlPlane {
             None => self.kubeconfig_of_user("system:kube-scheduler", &[]),
         };
         let mut configuration = scheduler.configuration.clone();
-        let connection = json!({ "kubeconfig": kubeconfig, "qps": 2000, "burst": 4000 });
-        configuration["clientConnection"] = connection;
-        configuration["leaderElection"] = json!({ "leaderElect": false });
+        configuration["clientConnection"]["kubeconfig"] = json!(kubeconfig);
+        if configuration["leaderElection"].is_null() {
+            configuration["leaderElection"] = json!({ "leaderElect": false });
+        }
         let path = self.folder.path().join(format!("{}.yaml", scheduler.name));
         std::fs::write(&path, configuration.to_string()).expect("configuration of a scheduler");
         path
@@ -351,30 +360,4 @@ fn client(kubeconfig: &Path) -> kube::Client {
             kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.expect("a complete kubeconfig");
         kube::Client::try_from(config).expect("a client")
     })
-}
-
-/// A folder below cargo's own for tests, named after this process: `remove_leftovers` can tell whose it was.
-fn scratch_folder() -> tempfile::TempDir {
-    let base = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let prefix = format!("controlplane-{}-", std::process::id());
-    tempfile::Builder::new().prefix(&prefix).tempdir_in(base).expect("a folder for the control plane")
-}
-
-/// Removes folders of test processes that were killed and could not clean up.
-pub fn remove_leftovers() {
-    let Ok(entries) = std::fs::read_dir(env!("CARGO_TARGET_TMPDIR")) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_prefix("controlplane-")?.split('-').next()?.parse().ok());
-        let alive = |id| {
-            rustix::process::Pid::from_raw(id)
-                .is_some_and(|id| rustix::process::test_kill_process(id).is_ok())
-        };
-        if owner.is_some_and(|id| !alive(id)) {
-            // Nothing depends on it: what cannot be removed now is tried again next time.
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
 }

@@ -38,6 +38,7 @@ impl<T> Attempt for Result<T, String> {
 /// Tries until it succeeds; panics with what was last seen when it has not within `patience`.
 ///
 /// A closure that answers `Err("what is the case instead")` makes the better message.
+#[track_caller]
 pub fn eventually<A: Attempt>(patience: Duration, what: &str, mut attempt: impl FnMut() -> A) -> A::Value {
     let started = Instant::now();
     let mut pause = Duration::from_millis(20);
@@ -55,6 +56,7 @@ pub fn eventually<A: Attempt>(patience: Duration, what: &str, mut attempt: impl 
 
 /// Looks again and again during `span`; panics as soon as the condition does not hold. For what must *not*
 /// happen, such as a Pod that has to stay Pending.
+#[track_caller]
 pub fn throughout<A: Attempt>(span: Duration, what: &str, mut attempt: impl FnMut() -> A) {
     let started = Instant::now();
     while started.elapsed() < span {

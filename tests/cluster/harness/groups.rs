@@ -5,6 +5,7 @@
 //! time is waiting. Each story is a trial with a thread of its own that waits for its turn.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Instant;
@@ -33,7 +34,6 @@ pub struct Story<F> {
 
 /// A named list of stories, ready to be run.
 pub struct Group {
-    name: &'static str,
     stories: Vec<Play>,
     names: Vec<String>,
 }
@@ -58,7 +58,7 @@ impl Group {
         let names = stories.iter().map(|story| format!("{name}::{}", story.name)).collect();
         let stories =
             stories.into_iter().map(|story| -> Play { Box::new(move |slot, last| play(&story, slot, last)) });
-        Group { name, stories: stories.collect(), names }
+        Group { stories: stories.collect(), names }
     }
 }
 
@@ -76,7 +76,6 @@ pub fn trials(groups: Vec<Group>, arguments: &Arguments, at_once: usize) -> Vec<
         for ((story, name), selected) in group.stories.into_iter().zip(group.names).zip(selected) {
             let (turns, slot, mine) = (turns.clone(), slot.clone(), position);
             position += usize::from(selected);
-            let group = group.name;
             trials.push(Trial::test(name.clone(), move || {
                 let last = mine + 1 == count;
                 turns.wait_for(place, mine);
@@ -84,9 +83,7 @@ pub fn trials(groups: Vec<Group>, arguments: &Arguments, at_once: usize) -> Vec<
                 let outcome = story(&mut lock(&slot), last);
                 turns.finish(place);
                 eprintln!("{name}: {:.1} s", started.elapsed().as_secs_f64());
-                outcome.map_err(|failed| {
-                    format!("group {group}: {}", failed.message().unwrap_or_default()).into()
-                })
+                outcome
             }));
         }
     }
@@ -115,12 +112,26 @@ fn play<F: Fixture>(story: &Story<F>, slot: &mut Slot, last: bool) -> Result<(),
     outcome
 }
 
+thread_local! {
+    /// Where this thread panicked last; the panic itself does not carry it.
+    static PLACE: RefCell<String> = RefCell::default();
+}
+
+/// Lets failures name the line of the story, also in the list at the end.
+pub fn remember_places_of_panics() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        PLACE.set(panic.location().map(ToString::to_string).unwrap_or_default());
+        default(panic);
+    }));
+}
+
 /// Turns a panic into a failure.
 fn attempt<T>(run: impl FnOnce() -> T) -> Result<T, Failed> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Failed::from(text.unwrap_or("a panic without a text"))
+        Failed::from(format!("{}: {}", PLACE.take(), text.unwrap_or("a panic without a text")))
     })
 }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus, NodeSystemInfo, Taint};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::api::{Api, ObjectMeta, PostParams};
@@ -146,9 +147,11 @@ impl ControlPlane {
             .collect();
         random.shuffle(&mut created);
         let api: Api<Node> = Api::all(self.client());
-        for node in &created {
-            block_on(api.create(&PostParams::default(), node)).expect("a Node is created");
-        }
+        let parameters = PostParams::default();
+        // A few at a time: a story may want a thousand.
+        let calls =
+            futures::stream::iter(&created).map(|node| api.create(&parameters, node)).buffer_unordered(8);
+        block_on(calls.try_collect::<Vec<Node>>()).expect("Nodes are created");
         Fleet { names }
     }
 }

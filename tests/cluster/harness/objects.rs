@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod};
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams};
@@ -58,13 +59,32 @@ impl ControlPlane {
             .expect("an object is created")
     }
 
+    /// Creates many objects in a namespace, eight at a time, or only asks what would become of them. Answers
+    /// are in the order of the objects.
+    pub fn create_all<K>(&self, namespace: &str, objects: &[K], dry_run: bool) -> Vec<Result<K, kube::Error>>
+    where
+        K: kube::Resource<Scope = NamespaceResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Serialize
+            + std::fmt::Debug,
+        K::DynamicType: Default,
+    {
+        let api = self.api::<K>(namespace);
+        let parameters = PostParams { dry_run, ..PostParams::default() };
+        let calls = futures::stream::iter(objects).map(|object| api.create(&parameters, object));
+        block_on(calls.buffered(8).collect())
+    }
+
     /// A Pod that must exist.
+    #[track_caller]
     pub fn pod(&self, namespace: &str, name: &str) -> Pod {
         block_on(self.api::<Pod>(namespace).get(name))
             .unwrap_or_else(|error| panic!("Pod {namespace}/{name}: {error}"))
     }
 
     /// Waits until the scheduler has bound a Pod; the name of its Node.
+    #[track_caller]
     pub fn bound(&self, namespace: &str, name: &str) -> String {
         eventually(SOON, &format!("Pod {namespace}/{name} to be bound"), || {
             node_of(&self.pod(namespace, name)).ok_or_else(|| self.pending_because(namespace, name))
@@ -93,6 +113,7 @@ impl ControlPlane {
 
     /// Creates a manifest as a dry run again and again until admission answers as `expected`: changed webhook
     /// configurations and admission policies take effect a little later than they are stored.
+    #[track_caller]
     pub fn until_admission(
         &self,
         what: &str,
@@ -105,8 +126,8 @@ impl ControlPlane {
         })
     }
 
-    /// Removes what stories share whatever their namespace: Nodes, webhooks, admission policies,
-    /// PriorityClasses of our own; and every workload outside `kube-system`.
+    /// Removes what stories share whatever their namespace: Nodes, webhooks, admission policies, devices,
+    /// PriorityClasses of our own; and every workload.
     pub fn clear(&self) {
         let kubectl = self.kubectl();
         let delete = |kinds: &str, more: &[&str]| {
@@ -116,7 +137,7 @@ impl ControlPlane {
         };
         delete(
             "validatingwebhookconfigurations,mutatingwebhookconfigurations,\
-             validatingadmissionpolicybindings,validatingadmissionpolicies",
+             validatingadmissionpolicybindings,validatingadmissionpolicies,resourceslices,deviceclasses",
             &[],
         );
         delete("deployments,statefulsets,daemonsets,replicasets,cronjobs,jobs,poddisruptionbudgets", &["-A"]);

@@ -101,7 +101,7 @@ impl Drop for Process {
     }
 }
 
-/// The last lines of a log file, at most 8 kB.
+/// The last lines of a log file, at most 8 kB, each cut at 400 characters.
 pub fn tail(log: &Path, lines: usize) -> String {
     let read = || -> io::Result<String> {
         let mut file = File::open(log)?;
@@ -113,7 +113,8 @@ pub fn tail(log: &Path, lines: usize) -> String {
     };
     let text = read().unwrap_or_else(|error| format!("{}: {error}", log.display()));
     let all: Vec<&str> = text.lines().collect();
-    all[all.len().saturating_sub(lines)..].join("\n")
+    let last = &all[all.len().saturating_sub(lines)..];
+    last.iter().map(|line| line.chars().take(400).collect::<String>()).collect::<Vec<_>>().join("\n")
 }
 
 /// The other half of `spawn`: called by `main` when the first argument is [`BECOME`]. Only returns on failure.

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 pub struct Scheduler {
     /// Name of the process and of its log, unique in its control plane.
     pub name: String,
-    /// The KubeSchedulerConfiguration. The harness sets its kubeconfig and switches leader election off.
+    /// The KubeSchedulerConfiguration. The harness sets its kubeconfig and, where nothing is said about leader
+    /// election, switches that off.
     pub configuration: Value,
     /// A kubeconfig of a user other than `system:kube-scheduler`, such as the ServiceAccount of a manifest.
     pub kubeconfig: Option<PathBuf>,
@@ -64,6 +65,7 @@ pub fn configuration(profiles: &[&str]) -> Value {
     json!({
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
+        "clientConnection": { "qps": 2000, "burst": 4000 },
         "profiles": profiles,
     })
 }
