@@ -50,7 +50,7 @@ impl Scripted {
 }
 
 pub fn world() -> Arc<World> {
-    Arc::new(World { policies: Arc::default(), cluster: Cluster::default() })
+    Arc::new(World::new(Arc::default(), Cluster::none()))
 }
 
 impl Source for Scripted {
