@@ -5,6 +5,15 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
 
+pub mod json;
+pub mod junit;
+pub mod rules_doc;
+pub mod sarif;
+pub mod table;
 pub mod text;
 
+pub use json::{CheckReport, NodeResult, ObjectResult, VerdictWord};
 pub use text::{audit_annotations, filter_reason, refusal, warnings};
+
+#[cfg(test)]
+mod tests;

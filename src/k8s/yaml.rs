@@ -1,4 +1,4 @@
-//! Manifests as kubectl reads them: YAML, JSON, several documents one after another → JSON values.
+//! Manifests as kubectl reads them: YAML, JSON, several documents one after another → JSON values, and back.
 //!
 //! kubectl hands YAML through `sigs.k8s.io/yaml`, which keeps much of YAML 1.1: `yes` and `on` are
 //! booleans, `0755` is octal, `<<` merges, the last of two equal keys wins. A YAML 1.2 reader differs just
@@ -10,11 +10,13 @@
 mod compose;
 mod places;
 mod scalar;
+mod write;
 
 use serde_json::Value;
 use serde_saphyr::granit_parser::ScanError;
 
 pub use places::Places;
+pub use write::{to_text, to_writer};
 
 /// One document of a text.
 #[derive(Clone, Debug, PartialEq)]

@@ -128,6 +128,13 @@ pub(super) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
+/// The text as a sentence: with a full stop.
+#[must_use]
+pub(super) fn sentence(text: &str) -> String {
+    let text = text.trim();
+    if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
+}
+
 fn class(subject: &Subject, decision: &Decision) -> String {
     match (&decision.class, &subject.body) {
         (Some(recognized), _) => line(&format!(" (class {}, by {})", recognized.class, recognized.by)),

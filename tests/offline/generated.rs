@@ -8,7 +8,16 @@ use std::fs;
 use crate::sources;
 
 /// Each generated file, and what it must hold.
-const FILES: &[(&str, fn() -> String)] = &[("docs/kinds.md", kinds::document)];
+const FILES: &[(&str, fn() -> String)] = &[
+    ("docs/check-report.schema.json", report_schema),
+    ("docs/kinds.md", kinds::document),
+    ("docs/rules.md", sluice::report::rules_doc::markdown),
+];
+
+fn report_schema() -> String {
+    let schema = sluice::report::json::schema();
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
+}
 
 #[test]
 fn generated_files_are_what_the_tables_say() {

@@ -167,3 +167,66 @@ fn places_are_lines_of_the_whole_text() {
     let json = read("{\"a\": 1}\n{\n \"items\": [\n  {\"b\": 2}\n ]\n}\n");
     assert_eq!(json[1].places().line(["items", "0", "b"]), 4);
 }
+
+#[test]
+fn what_is_written_is_read_back_the_same() {
+    let words: Vec<&str> = vec![
+        "yes",
+        "y",
+        "off",
+        "0755",
+        "1_000",
+        "1e3",
+        "1.0",
+        "~",
+        "null",
+        "",
+        "190:20:30",
+        "2001-01-01",
+        ".inf",
+        "<<",
+        "=",
+        "a: b",
+        "# c",
+        "- d",
+        "'",
+        "\"",
+        "@x",
+        "*x",
+        "&x",
+        "!x",
+        "%x",
+        "|",
+        ">",
+        " x ",
+        "x\n",
+        "x\ny\n\n",
+        "\n",
+        "\ttab",
+        "ü \u{7f}\u{85}",
+        "0o17",
+        "0b1",
+        "+1",
+        "{{ x }}",
+        "500m",
+        "true",
+        "-",
+        "?",
+        "a,b",
+        "[x]",
+        "---",
+        "...",
+        "\u{feff}x",
+    ];
+    let long = "word ".repeat(100);
+    let value = json!({
+        "words": words, "long": long, "keys": {"yes": 1, "1": 2, "": 3, "a: b": 4, "~": 5},
+        "numbers": [0, -1, 1.5, 1e30, u64::MAX], "empty": [{}, []], "deep": [[{"a": [null, true]}]],
+    });
+    let text = to_text(&value).expect("JSON can be YAML");
+    assert_eq!(values(&text), [value], "{text}");
+    assert!(
+        text.lines().any(|line| line.ends_with("word word") || line.contains(long.trim_end())),
+        "{text}"
+    );
+}
