@@ -8,15 +8,18 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use serde_json::{Value, json};
 
+use crate::harness::command::Output;
 use crate::harness::controlplane::ControlPlane;
 use crate::harness::eventually::{A_WHILE, SOON, eventually};
 use crate::harness::groups::{Fixture, Group};
 use crate::harness::kubectl::Kubectl;
+use crate::harness::metrics::sum;
 use crate::harness::nodes::{Fleet, node};
 use crate::harness::objects::{is, node_of};
 use crate::harness::route::Route;
 use crate::harness::scheduling::{Scheduler, configuration, extender};
-use crate::harness::stub::{Protocols, Stub};
+use crate::harness::stub::{Protocols, Stub, allowed};
+use crate::harness::webhooks::at_loopback;
 use crate::stories;
 
 /// Every group of this file.
@@ -26,7 +29,7 @@ pub fn group() -> Group {
         stories![
             a_deployment_is_bound_and_made_ready,
             a_drained_pod_is_replaced_elsewhere_within_its_budget,
-            a_webhook_at_a_dead_port_refuses_and_its_removal_lets_pass,
+            a_shipped_webhook_reaches_a_process_on_loopback_and_a_dead_one_refuses,
             a_pod_is_running_before_it_is_ready_and_a_job_completes,
             a_second_scheduler_asks_its_extender_about_managed_resources_only,
             a_service_account_has_only_its_own_rights,
@@ -101,15 +104,30 @@ fn a_drained_pod_is_replaced_elsewhere_within_its_budget(Plain(plane): &mut Plai
     });
 }
 
-fn a_webhook_at_a_dead_port_refuses_and_its_removal_lets_pass(Plain(plane): &mut Plain) {
+fn a_shipped_webhook_reaches_a_process_on_loopback_and_a_dead_one_refuses(Plain(plane): &mut Plain) {
     let namespace = plane.namespace("webhook");
     let pod = gpu_pod(&namespace, "probe");
-    plane.kubectl().dry_run(&pod).succeeded();
-    plane.kubectl().apply(&dead_webhook(&plane.pki().ca_bundle())).succeeded();
+    let kubectl = plane.kubectl();
+    kubectl.dry_run(&pod).succeeded();
+    let point_to = |base: &str| {
+        kubectl.apply(&at_loopback(SHIPPED_WEBHOOK, base, &plane.pki().ca_bundle())).succeeded();
+    };
+    // Port 9 (discard) is below every port that anything here listens on.
+    point_to("https://127.0.0.1:9");
     let refusal = plane.until_admission("the webhook to be asked", &pod, |output| output.status != 0);
-    assert!(refusal.stderr.contains("failed calling webhook \"dead.test.sluice.dev\""), "{refusal}");
-    plane.kubectl().run(&["delete", "validatingwebhookconfigurations", "dead"]).succeeded();
-    plane.until_admission("the webhook to be forgotten", &pod, |output| output.status == 0);
+    assert!(refusal.stderr.contains("failed calling webhook \"gate.test.sluice.dev\""), "{refusal}");
+    let failed = [("name", "gate.test.sluice.dev"), ("error_type", "calling_webhook_error")];
+    let page = plane.metrics("kube-apiserver");
+    assert!(sum(&page, "apiserver_admission_webhook_rejection_count", &failed) >= 1.0);
+
+    for protocols in [Protocols::Http1Only, Protocols::Http2Too] {
+        let stub = Stub::start(plane.pki(), protocols, |_, review| allowed(review));
+        point_to(&stub.url());
+        let asked = |output: &Output| output.status == 0 && !stub.seen().is_empty();
+        plane.until_admission("the stub to be asked and to let it pass", &pod, asked);
+        let (path, review) = stub.seen().remove(0);
+        assert_eq!((path.as_str(), &review["request"]["namespace"]), ("/validate", &json!(namespace)));
+    }
 }
 
 fn a_pod_is_running_before_it_is_ready_and_a_job_completes(Plain(plane): &mut Plain) {
@@ -119,10 +137,16 @@ fn a_pod_is_running_before_it_is_ready_and_a_job_completes(Plain(plane): &mut Pl
     let slow = gpu_pod(&namespace, "slow").replace("metadata: {", delay);
     plane.kubectl().apply(&slow).succeeded();
     plane.kubectl().apply(&job(&namespace)).succeeded();
-    let phase = |name: &str| plane.pod(&namespace, name).status.and_then(|status| status.phase);
-    eventually(SOON, "the slow Pod to run", || phase("slow").as_deref() == Some("Running"));
-    assert!(!is(&plane.pod(&namespace, "slow"), "Ready"), "Ready together with Running");
-    eventually(SOON, "the slow Pod to be Ready", || is(&plane.pod(&namespace, "slow"), "Ready"));
+    let pod = eventually(SOON, "the slow Pod to be Ready", || {
+        let pod = plane.pod(&namespace, "slow");
+        is(&pod, "Ready").then_some(pod)
+    });
+    // By the Pod's own times: a look at the right moment would depend on how busy the machine is.
+    let status = pod.status.expect("a Ready Pod has a status");
+    let ready = status.conditions.into_iter().flatten().find(|condition| condition.type_ == "Ready");
+    let ready = ready.and_then(|condition| condition.last_transition_time).expect("it became Ready").0;
+    let running = status.start_time.expect("it was started").0;
+    assert!(ready.as_second() - running.as_second() >= 2, "running {running}, ready {ready}");
     eventually(SOON, "the Job to complete", || {
         let jobs = plane.list::<Job>(&namespace);
         jobs.first().and_then(|job| job.status.clone()?.succeeded) == Some(1)
@@ -133,11 +157,7 @@ fn a_second_scheduler_asks_its_extender_about_managed_resources_only(Plain(plane
     let gpu = |role| node(role).allocatable("nvidia.com/gpu", 8);
     let fleet = plane.create_nodes(vec![gpu("allowed"), gpu("impossible"), gpu("busy")]);
     let stub = choosy_extender(plane, &fleet);
-    let mut extender = extender(&stub.url(), &plane.pki().ca_bundle(), &["nvidia.com/gpu"]);
-    extender.as_object_mut().unwrap().remove("prioritizeVerb");
-    let profiles = configuration(&["gpu-scheduler"]);
-    plane.start_scheduler(&Scheduler::from_configuration("gpu-scheduler", profiles).with_extender(extender));
-
+    plane.start_scheduler(&gpu_scheduler(&stub, &plane.pki().ca_bundle()));
     let namespace = plane.namespace("extender");
     plane.kubectl().apply(&ours(gpu_pod(&namespace, "gpu"))).succeeded();
     assert_eq!(fleet.role(&plane.bound(&namespace, "gpu")), "allowed");
@@ -160,6 +180,15 @@ fn a_second_scheduler_asks_its_extender_about_managed_resources_only(Plain(plane
         if both { Ok(()) } else { Err(told) }
     });
     plane.remove_scheduler("gpu-scheduler");
+}
+
+/// Made as a shipped file would be, and then pointed to the stub.
+fn gpu_scheduler(stub: &Stub, ca_bundle: &str) -> Scheduler {
+    let mut filter_only = extender("https://localhost/scheduler", "", &["nvidia.com/gpu"]);
+    filter_only.as_object_mut().unwrap().remove("prioritizeVerb");
+    let shipped = Scheduler::from_configuration("shipped", configuration(&["gpu-scheduler"]));
+    let shipped = shipped.with_extender(filter_only).configuration.to_string();
+    Scheduler::from_yaml("gpu-scheduler", &shipped).with_extenders_at(&stub.url(), ca_bundle)
 }
 
 /// Refuses the node `impossible` for good and the node `busy` for now.
@@ -300,20 +329,16 @@ spec:
     )
 }
 
-/// Port 9 (discard) is below every port that anything here listens on.
-fn dead_webhook(ca_bundle: &str) -> String {
-    format!(
-        "apiVersion: admissionregistration.k8s.io/v1
+/// As a shipped file has it: behind a Service that nobody can reach here.
+const SHIPPED_WEBHOOK: &str = "apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
-metadata: {{ name: dead }}
+metadata: { name: gate }
 webhooks:
-- name: dead.test.sluice.dev
-  clientConfig: {{ url: 'https://127.0.0.1:9/validate', caBundle: {ca_bundle} }}
-  rules: [{{ apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods] }}]
+- name: gate.test.sluice.dev
+  clientConfig: { service: { name: gate, namespace: gate, path: /validate } }
+  rules: [{ apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods] }]
   failurePolicy: Fail
   sideEffects: None
   admissionReviewVersions: [v1]
   timeoutSeconds: 2
-"
-    )
-}
+";
