@@ -13,6 +13,13 @@ pub const WHOLE: &str = "nvidia.com/gpu";
 /// Prefix of the extended resource that every DeviceClass has without naming one (KEP-5004).
 pub const DEVICE_CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
+/// Domains whose names stand for GPUs unless a network word follows.
+pub const DEVICE_MAKERS: [&str; 2] = ["nvidia.com", "amd.com"];
+
+/// Words of network cards. NVIDIA and AMD make these too, and their device plugins use the same domains
+/// (`nvidia.com/hostdev`, `amd.com/nic`).
+pub const NETWORK_WORDS: [&str; 7] = ["rdma", "nic", "hostdev", "sriov", "mlnx", "roce", "vf"];
+
 /// A resource name that concerns GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GpuResource {
@@ -149,14 +156,11 @@ fn nvidia(rest: &str) -> Option<ResourceKind> {
     }
 }
 
-/// Takes lower case. NVIDIA and AMD also make network cards, whose device plugins use the same domains
-/// (`nvidia.com/hostdev`, `amd.com/nic`), so a domain alone counts only where no such word follows.
+/// Takes lower case.
 fn looks_like_gpu(name: &str) -> bool {
     let (domain, rest) = name.split_once('/').unwrap_or(("", name));
-    let is_network = ["rdma", "nic", "hostdev", "sriov", "mlnx", "roce", "vf"]
-        .iter()
-        .any(|word| rest.split(|c: char| !c.is_ascii_alphabetic()).any(|part| part.contains(word)));
-    let maker = matches!(domain, "nvidia.com" | "amd.com");
+    let is_network = NETWORK_WORDS.iter().any(|word| rest.contains(word));
+    let maker = DEVICE_MAKERS.contains(&domain);
     name.contains("gpu") || rest.starts_with("mig-") || rest.contains("-mig-") || (maker && !is_network)
 }
 

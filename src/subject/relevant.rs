@@ -28,6 +28,13 @@ pub const DEVICE_PATHS: [&str; 8] = [
     "/usr/local/nvidia",
 ];
 
+/// What GPUs are called below `/dev`, by the beginning of the name; `/dev/shm` or `/dev/fuse` are no bypass.
+pub const DEVICE_FILES: [&str; 3] = ["nvidia", "dri", "kfd"];
+
+/// Taints of Kubernetes' own about the state of a node. They come and go, and every Pod tolerates some of them:
+/// none guards a pool.
+pub const LIFECYCLE_TAINTS: &str = "node.kubernetes.io/";
+
 /// Why a Pod concerns us; the first that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relevance {
@@ -124,10 +131,10 @@ pub fn every_container(spec: &PodSpec) -> impl Iterator<Item = &Container> {
     spec.init_containers.iter().chain(&spec.containers).chain(&spec.ephemeral_containers)
 }
 
-/// `/dev` itself counts, and of what lies below it only GPUs: `/dev/shm` or `/dev/fuse` are no bypass.
+/// `/dev` itself counts, and of what lies below it only GPUs.
 fn is_device(path: &str, device: &str) -> bool {
     match (device, path.strip_prefix("/dev/")) {
-        ("/dev", Some(name)) => name.starts_with("nvidia") || name.starts_with("dri") || name == "kfd",
+        ("/dev", Some(name)) => DEVICE_FILES.iter().any(|file| name.starts_with(file)),
         _ => path == device || is_below(path, device),
     }
 }
@@ -138,7 +145,8 @@ fn is_below(path: &str, parent: &str) -> bool {
 
 fn tolerates_pool(spec: &PodSpec, pool_taints: &[Taint]) -> bool {
     // Gt and Lt count as covering here: letting more through is harmless, letting less through is not.
-    pool_taints.iter().any(|taint| taints::covers(&spec.tolerations, taint, true))
+    let guards = pool_taints.iter().filter(|taint| !taint.key.starts_with(LIFECYCLE_TAINTS));
+    guards.into_iter().any(|taint| taints::covers(&spec.tolerations, taint, true))
 }
 
 #[cfg(test)]

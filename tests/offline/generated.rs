@@ -2,6 +2,7 @@
 //! writes them anew.
 
 mod kinds;
+mod webhooks;
 
 use std::fs;
 
@@ -12,6 +13,9 @@ const FILES: &[(&str, fn() -> String)] = &[
     ("docs/check-report.schema.json", report_schema),
     ("docs/kinds.md", kinds::document),
     ("docs/rules.md", sluice::report::rules_doc::markdown),
+    ("webhook-config/backstop.yaml", webhooks::backstop),
+    ("webhook-config/mutating.yaml", webhooks::mutating),
+    ("webhook-config/validating.yaml", webhooks::validating),
 ];
 
 fn report_schema() -> String {
