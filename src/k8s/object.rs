@@ -151,10 +151,13 @@ impl<'de> Deserialize<'de> for QuantityText {
         enum Written {
             Text(String),
             Number(serde_json::Number),
+            /// `nvidia.com/gpu:` with nothing behind it, which the API server reads as 0.
+            Nothing(()),
         }
         Ok(match Written::deserialize(deserializer)? {
             Written::Text(text) => Self(text),
             Written::Number(number) => Self(number.to_string()),
+            Written::Nothing(()) => Self("0".to_owned()),
         })
     }
 }

@@ -175,6 +175,14 @@ fn what_is_no_quantity_counts_nothing_and_is_told_with_its_path() {
     assert_eq!(resources.limits(), amounts_of(&[("cpu", "1")]));
 }
 
+#[test]
+fn a_resource_with_nothing_behind_it_is_zero() {
+    let resources =
+        pod(json!({"containers": [{"resources": {"limits": {"nvidia.com/gpu": null, "cpu": 2}}}]}));
+    assert_eq!(resources.limits(), amounts_of(&[("cpu", "2"), ("nvidia.com/gpu", "0")]));
+    assert_eq!(resources.unreadable, []);
+}
+
 fn any_container() -> impl Strategy<Value = ContainerDemand> {
     (any::<bool>(), prop::collection::btree_map("[abc]", 0i64..5, 0..3)).prop_map(|(sidecar, requests)| {
         let requests: Amounts = requests.into_iter().map(|(name, n)| (name, Quantity::whole(n))).collect();
