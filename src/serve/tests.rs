@@ -1,2 +1,6 @@
 mod admission;
+mod certificates;
+mod client;
+mod connections;
 mod setting;
+mod shutdown;

@@ -37,6 +37,8 @@ where
     // Held for as long as the loop runs; dropped, it would watch no more.
     let watcher = folder_watcher(&folders, changed);
     loop {
+        // First of all once: what changed before the watch began is no event.
+        watched.look();
         tokio::select! {
             Some(()) = changes.recv(), if watcher.is_some() => {
                 sleep(SETTLE).await;
@@ -44,7 +46,6 @@ where
             }
             () = sleep(watched.poll) => {}
         }
-        watched.look();
     }
 }
 
@@ -83,9 +84,12 @@ fn folders(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
 /// Without a watch, which a system may refuse, looking now and then still finds every change.
 fn folder_watcher(folders: &BTreeSet<PathBuf>, changed: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
     let watch = || {
-        let mut watcher = notify::recommended_watcher(move |_| {
-            // Full means that a look is due already.
-            let _ = changed.try_send(());
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            // Our own reading is an access event; to look at that again would never end.
+            if !event.is_ok_and(|event| event.kind.is_access()) {
+                // Full means that a look is due already.
+                let _ = changed.try_send(());
+            }
         })?;
         for folder in folders {
             watcher.watch(folder, RecursiveMode::NonRecursive)?;
