@@ -1,29 +1,50 @@
 //! The decision: `decide(&World, &Subject) -> Decision`, pure, total and deterministic.
 //!
-//! Steps, in this order: who is it (classify), where may it go (place), what has to change for that
-//! (change), what is wrong with the result (the rules), what follows under the policy (verdict). Only
-//! [`decide`] builds a [`Decision`].
+//! ```text
+//! classify ─► place ─► changes ─► rules on the result ─► verdict under the policy
+//! who is it   where    what has   what is wrong          what follows
+//!             may it   to change  with it
+//! ```
+//!
+//! Judging comes first, the action is applied afterwards, so that what is counted under `audit` is what
+//! `deny` would have refused. Only [`decide`] builds a [`Decision`].
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod changes;
+mod classify;
+mod fit;
+mod identity;
+mod judge;
+mod patch;
+mod place;
+mod steer;
+mod verdict;
+
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::{
+    k8s::object::Pod,
     policy::Severity,
     rules::{Candidate, Change, Finding, Skipped},
     subject::Subject,
     world::World,
 };
 
+pub use fit::{Need, Reach, fit};
+
 /// The product: what is to happen with a subject, and why. Webhook, extender, command line, page and
 /// metrics all read this value.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Decision {
     /// Hash of revision and changed object without stamp: equal for equal Pods.
     pub id: String,
     /// Revision of the policies.
     pub revision: String,
-    /// The class that was recognised, and by what.
+    /// The class that was recognised, and by what; of the first Pod group that has one.
     pub class: Option<Recognized>,
     /// Pools that can serve it, in order of preference.
     pub candidates: Vec<Candidate>,
@@ -44,7 +65,8 @@ pub struct Decision {
     pub as_of: Option<i64>,
     /// Whether this object concerns us at all.
     pub relevant: bool,
-    _only_decide_builds_one: (),
+    /// What a single Pod needs of a node, for [`fit`].
+    pub need: Option<Need>,
 }
 
 /// The class of a Pod and what it was recognised by.
@@ -67,24 +89,17 @@ pub enum Verdict {
     Deny,
 }
 
+/// The pseudo rule of changes that only record the decision.
+pub const STAMP: &str = "stamp";
+
 /// Judges a subject.
 #[must_use]
 pub fn decide(world: &World, subject: &Subject) -> Decision {
-    Decision {
-        id: String::new(),
-        revision: world.policies.revision.clone(),
-        class: None,
-        candidates: Vec::new(),
-        skipped: Vec::new(),
-        changes: Vec::new(),
-        findings: Vec::new(),
-        verdict: Verdict::Allow,
-        action: Severity::Deny,
-        not_judged: Vec::new(),
-        as_of: None,
-        relevant: !subject.kind.is_empty(),
-        _only_decide_builds_one: (),
+    if judge::is_exempt_request(subject) {
+        return judge::nothing_to_say(world, subject);
     }
+    let judged = judge::judge(world, subject);
+    verdict::conclude(world, subject, judged)
 }
 
 impl Decision {
@@ -97,14 +112,23 @@ impl Decision {
 
     /// JSON Patch (RFC 6902) of the applied changes on that object; empty where nothing changes.
     #[must_use]
-    pub fn patch(&self, object: &serde_json::Value) -> json_patch::Patch {
-        let _ = object;
-        json_patch::Patch(Vec::new())
+    pub fn patch(&self, object: &Value) -> json_patch::Patch {
+        let mut document = object.clone();
+        json_patch::Patch(
+            self.applied_changes().flat_map(|change| patch::apply(&mut document, &change.edit)).collect(),
+        )
+    }
+
+    /// The object with the applied changes.
+    #[must_use]
+    pub fn applied_to(&self, object: &Value) -> Value {
+        let mut document = object.clone();
+        for change in self.applied_changes() {
+            patch::apply(&mut document, &change.edit);
+        }
+        document
     }
 }
-
-/// The pseudo rule of changes that only record the decision.
-pub const STAMP: &str = "stamp";
 
 impl Verdict {
     /// The word used in reports.
@@ -116,4 +140,15 @@ impl Verdict {
             Self::Deny => "deny",
         }
     }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A Pod out of raw JSON that was read before and then only edited by us.
+fn reread(raw: &Value, otherwise: &Pod) -> Pod {
+    serde::Deserialize::deserialize(raw).unwrap_or_else(|_| otherwise.clone())
 }

@@ -4,6 +4,7 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod recognize;
 mod scope;
 pub mod set;
 

@@ -28,12 +28,14 @@ pub mod stamp {
     pub const CLASS: &str = "sluice.dev/decided-class";
     /// Candidate pools in order of preference, separated by commas.
     pub const POOLS: &str = "sluice.dev/pools";
+    /// Why it is on a later choice of its class.
+    pub const FALLBACK: &str = "sluice.dev/fallback";
     /// Revision of the policies.
     pub const REVISION: &str = "sluice.dev/revision";
     /// Arm of an experiment.
     pub const ARM: &str = "sluice.dev/arm";
     /// Every key of the stamp.
-    pub const KEYS: [&str; 5] = [DECISION, CLASS, POOLS, REVISION, ARM];
+    pub const KEYS: [&str; 6] = [DECISION, CLASS, POOLS, FALLBACK, REVISION, ARM];
 }
 
 /// The label by which a team names the class of a Pod.

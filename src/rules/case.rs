@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::{
+    cluster::Shape,
     k8s::object::Pod,
     policy::{AdmissionPolicy, Class, PolicySet, Severity},
-    subject::Subject,
+    subject::{Stage, Subject},
     world::World,
 };
 
@@ -50,6 +51,13 @@ pub struct Placement {
     pub skipped: Vec<Skipped>,
     /// Whether placement steered the Pod (a class was recognised and the picture shows nodes).
     pub steered: bool,
+    /// GPU shapes that the author's own selector and affinity choose; empty where they choose nothing in
+    /// particular, or no GPU node at all.
+    pub selected: Vec<Arc<Shape>>,
+    /// Whether some node, with a GPU or without, meets the author's selector and affinity.
+    pub any_node_matches: bool,
+    /// Whether a declared pool that has no node now would meet them.
+    pub declared_match: bool,
 }
 
 /// A pool that can serve the Pod.
@@ -81,6 +89,13 @@ impl Case<'_> {
     #[must_use]
     pub fn policies(&self) -> &PolicySet {
         &self.world.policies
+    }
+
+    /// A Pod that exists already: it stands in a picture, not in a request.
+    #[must_use]
+    pub fn is_running_pod(&self) -> bool {
+        self.subject.facts.stage == Stage::Check
+            && self.pods.iter().any(|pod| !pod.written.metadata.uid.is_empty())
     }
 
     /// Severity of a rule under the policy in force.

@@ -22,6 +22,8 @@ pub struct Finding {
     pub remedy: String,
     /// Rests on something that the picture does not show: never refuses while the picture is not synced.
     pub on_absence: bool,
+    /// The exception that lowered it to `audit`.
+    pub excepted_by: Option<std::sync::Arc<str>>,
 }
 
 /// Collects the findings of one rule.
@@ -63,9 +65,16 @@ impl Findings {
             should: should.into(),
             remedy: remedy.into(),
             on_absence: false,
+            excepted_by: None,
         });
         let last = self.found.len() - 1;
         &mut self.found[last]
+    }
+
+    /// Whether that rule has said nothing yet.
+    #[must_use]
+    pub fn is_empty_for(&self, rule: &Rule) -> bool {
+        !self.found.iter().any(|finding| finding.rule == rule.id)
     }
 
     /// All of them, in the order in which they were found.

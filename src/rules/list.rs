@@ -102,8 +102,79 @@ pub enum Family {
     Installation,
 }
 
-/// Every rule, by family, then by id.
-pub const ALL: &[&Rule] = &[];
+/// Every rule, by family.
+pub static ALL: &[&Rule] = &[
+    // resources
+    &super::REQUEST_LIMIT_MISMATCH,
+    &super::LIMIT_MISSING,
+    &super::GPU_NOT_INTEGER,
+    &super::ZERO_GPU_HARDENED,
+    &super::UNKNOWN_GPU_RESOURCE,
+    &super::RESOURCE_NOT_IN_POOL,
+    &super::RESOURCE_REWRITTEN,
+    &super::NO_NODE_LARGE_ENOUGH,
+    &super::CLASS_UNKNOWN,
+    &super::CLASS_AMBIGUOUS,
+    &super::CLASS_NOT_FOUND,
+    &super::NODE_TOO_SMALL,
+    &super::NO_FREE_GPU,
+    &super::NO_FREE_RESOURCE,
+    &super::TOO_MANY_PODS,
+    &super::HOST_PORT_TAKEN,
+    // placement
+    &super::SELECTOR_MATCHES_NO_NODE,
+    &super::NO_POOL_AFFINITY,
+    &super::AFFINITY_ADDED,
+    &super::AFFINITY_TOO_COMPLEX,
+    &super::POOL_FALLBACK,
+    &super::NO_COMPATIBLE_POOL,
+    &super::MODE_NOT_OFFERED,
+    &super::POOL_REQUIREMENT_UNMET,
+    &super::POOL_NOT_CANDIDATE,
+    &super::NODE_AFFINITY_MISMATCH,
+    // taints
+    &super::TOLERATION_ADDED,
+    &super::POOL_RESERVED,
+    &super::UNTOLERATED_TAINT,
+    // MIG
+    &super::MIG_UNSUPPORTED_HARDWARE,
+    &super::MIG_STRATEGY_NAME,
+    &super::MIG_PROFILE_NOT_AVAILABLE,
+    &super::MIG_CONFIG_PENDING,
+    &super::MIG_SINGLE_NEEDS_UNIFORM_LAYOUT,
+    &super::NO_FREE_SLICE,
+    // priority
+    &super::PRIORITYCLASS_NOT_FOUND,
+    &super::PRIORITY_SET,
+    // probes and rollout
+    &super::STARTUP_BUDGET_TOO_SMALL,
+    &super::STARTUP_PROBE_ADDED,
+    &super::ROLLOUT_NEEDS_SPARE_GPU,
+    // disruption
+    &super::PDB_BLOCKS_DRAIN,
+    // sharing and memory
+    &super::SHARED_REQUEST_GT_ONE,
+    &super::ISOLATION_INSUFFICIENT,
+    &super::MEMORY_INSUFFICIENT,
+    &super::COLOCATION_LIMIT,
+    &super::NEIGHBOUR_NOT_ALLOWED,
+    // parallelism
+    &super::SHM_ADDED,
+    // bypass
+    &super::GPU_BYPASS_ENV,
+    &super::NODENAME_BYPASS,
+    &super::VISIBLE_DEVICES_VOID_SET,
+    &super::SCHEDULER_SET,
+    &super::STAMP_MISSING,
+    &super::ADMISSION_SKIPPED,
+    // DRA
+    &super::DOUBLE_ALLOCATOR_NODE,
+    // node lifecycle
+    &super::POOL_NOT_PROVEN,
+    &super::EVIDENCE_CONTRADICTED,
+    &super::NODE_GPU_NOT_INITIALISED,
+    &super::NODE_UNKNOWN,
+];
 
 /// The rule of that id.
 #[must_use]

@@ -225,8 +225,5 @@ fn what_is_written_is_read_back_the_same() {
     });
     let text = to_text(&value).expect("JSON can be YAML");
     assert_eq!(values(&text), [value], "{text}");
-    assert!(
-        text.lines().any(|line| line.ends_with("word word") || line.contains(long.trim_end())),
-        "{text}"
-    );
+    assert!(text.lines().any(|line| line.ends_with("word word") || line.contains(long.trim_end())), "{text}");
 }

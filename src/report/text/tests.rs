@@ -44,6 +44,7 @@ fn finding(rule: &'static str, severity: Severity) -> Finding {
         should: "equal".into(),
         remedy: "set both to 2".into(),
         on_absence: false,
+        excepted_by: None,
     }
 }
 

@@ -1,0 +1,92 @@
+//! What a container sees: devices it did not ask for, and shared memory that its engine needs.
+
+use serde_json::json;
+
+use super::{Step, at_container, change, segments};
+use crate::{
+    gpu::resource,
+    k8s::object::Container,
+    rules::{Change, Edit},
+    subject::{demand, relevant::VISIBLE_DEVICES},
+};
+
+const VARIABLE: &str = VISIBLE_DEVICES[0];
+const SHM: &str = "/dev/shm";
+const SHM_VOLUME: &str = "sluice-shm";
+
+/// Hides devices from containers that ask for none.
+///
+/// Zero units means no call to the device plugin, so the image's own `NVIDIA_VISIBLE_DEVICES=all` would win;
+/// a zero entry is removed and the variable set to `void`. Other containers are hidden where the class says
+/// so; an explicit variable of the container wins over the image's and over `envFrom`.
+pub(super) fn hide(step: &Step<'_>, changes: &mut Vec<Change>) {
+    let by_class = step.class.is_some_and(|class| class.hide_devices);
+    for (place, container) in demand::containers(&step.pod.spec) {
+        let zeros = zero_asks(container);
+        for (side, name) in &zeros {
+            let at = at_container(place, &["resources", side, name]);
+            let why = "zero units are no request: the device plugin is not called";
+            changes.push(change("zero-gpu-hardened", why, Edit::Remove(at)));
+        }
+        let hidden = !zeros.is_empty() || by_class;
+        if !hidden || asks_for_devices(container) || container.env(VARIABLE).is_some() {
+            continue;
+        }
+        let rule = if zeros.is_empty() { "visible-devices-void-set" } else { "zero-gpu-hardened" };
+        let why = "it asks for no GPU, and its image may make every card visible";
+        let at = at_container(place, &["env"]);
+        let variable = json!({"name": VARIABLE, "value": "void"});
+        changes.push(change(rule, why, Edit::Append(at, variable)));
+    }
+}
+
+/// Gives an engine that works on several cards a larger `/dev/shm`: a container's default is 64 MiB, and
+/// collectives fail to make their segments in it.
+pub(super) fn share_memory(step: &Step<'_>, changes: &mut Vec<Change>) {
+    let Some(size) = step.class.and_then(|class| class.shm_size.as_ref()) else { return };
+    let spec = &step.pod.spec;
+    let mut mounted = spec.volumes.iter().any(|volume| volume.name == SHM_VOLUME);
+    for ask in demand::asks(spec) {
+        let several = ask.count().is_some_and(|count| count > 1);
+        let own = |mount: &crate::k8s::object::VolumeMount| mount.mount_path.trim_end_matches('/') == SHM;
+        if !several || ask.container.volume_mounts.iter().any(own) {
+            continue;
+        }
+        let why = "several cards in one container: collectives need more shared memory than 64 MiB";
+        if !mounted {
+            let volume = json!({"name": SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": size}});
+            changes.push(change("shm-added", why, Edit::Append(segments(["spec", "volumes"]), volume)));
+            mounted = true;
+        }
+        let at = at_container(ask.place, &["volumeMounts"]);
+        let mount = json!({"name": SHM_VOLUME, "mountPath": SHM});
+        changes.push(change("shm-added", why, Edit::Append(at, mount)));
+    }
+}
+
+fn zero_asks(container: &Container) -> Vec<(&'static str, String)> {
+    let zero = |(name, text): &(&String, &crate::k8s::object::QuantityText)| {
+        resource::is_gpu_like(name) && demand::whole(text) == Some(0)
+    };
+    let of = |side: &'static str, list| move_names(side, list, zero);
+    let mut zeros = of("limits", &container.resources.limits);
+    zeros.extend(of("requests", &container.resources.requests));
+    zeros
+}
+
+fn move_names(
+    side: &'static str,
+    list: &crate::k8s::object::ResourceList,
+    zero: impl Fn(&(&String, &crate::k8s::object::QuantityText)) -> bool,
+) -> Vec<(&'static str, String)> {
+    list.iter().filter(zero).map(|(name, _)| (side, name.clone())).collect()
+}
+
+fn asks_for_devices(container: &Container) -> bool {
+    let some = |(name, text): (&String, &crate::k8s::object::QuantityText)| {
+        resource::is_gpu_like(name) && demand::whole(text) != Some(0)
+    };
+    !container.resources.claims.is_empty()
+        || container.resources.limits.iter().any(some)
+        || container.resources.requests.iter().any(some)
+}

@@ -1,0 +1,221 @@
+//! What follows: placement's own findings, exceptions, the policy's severities, the stamp, the verdict.
+
+use serde_json::{Value, json};
+
+use super::{
+    Decision, STAMP, Verdict, identity,
+    judge::{Judged, effective},
+    patch,
+};
+use crate::{
+    policy::Severity,
+    rules::{self, Case, Change, Edit, Finding, Findings, PodCase},
+    subject::{Body, Stage, Subject, stamp},
+    world::World,
+};
+
+/// Applies policy and exceptions to what was judged, and stamps.
+pub(super) fn conclude(world: &World, subject: &Subject, judged: Judged) -> Decision {
+    let Judged { policy, class, placement, mut changes, mut findings, not_judged, relevant, need, changed } =
+        judged;
+    let stale = is_stale(world, subject, policy.max_picture_age);
+    for finding in &mut findings {
+        except(world, subject, finding);
+        finding.severity = effective(&policy, finding);
+        if stale && finding.on_absence {
+            finding.severity = finding.severity.min(Severity::Warn);
+        }
+    }
+    sort(&mut findings);
+    let worst = findings.iter().map(|finding| finding.severity).max();
+    let verdict = match worst {
+        Some(Severity::Deny) => Verdict::Deny,
+        Some(Severity::Warn) => Verdict::Warn,
+        Some(Severity::Audit) | None => Verdict::Allow,
+    };
+    let id = identity::id(&world.policies.revision, &changed);
+    let mut decision = Decision {
+        id,
+        revision: world.policies.revision.clone(),
+        class,
+        candidates: placement.candidates,
+        skipped: placement.skipped,
+        changes: Vec::new(),
+        findings,
+        verdict,
+        action: policy.action,
+        not_judged,
+        as_of: world.cluster.as_of(),
+        relevant,
+        need,
+    };
+    if relevant && is_stamped_here(subject) {
+        changes.extend(stamp_changes(&decision, subject, changed));
+    }
+    decision.changes = changes;
+    decision
+}
+
+/// What placement has to say where no rule said it already.
+pub(super) fn placement_findings(case: &Case<'_>, known: &[Finding]) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    for pod in &case.pods {
+        findings.under(&pod.prefix);
+        if !pod.placement.asks_gpu {
+            continue;
+        }
+        stamp_missing(case, pod, &mut findings);
+        let Some(class) = &pod.class else { continue };
+        if pod.placement.candidates.is_empty() {
+            if !pod.placement.skipped.is_empty() && !is_explained(pod, known) {
+                no_pool(pod, &class.name, &mut findings);
+            }
+        } else {
+            fallback(pod, &class.name, &mut findings);
+        }
+    }
+    findings.into_vec()
+}
+
+/// A rule already refused the Pod for what it asks or where it wants to go.
+fn is_explained(pod: &PodCase<'_>, known: &[Finding]) -> bool {
+    const EXPLAINING: [&str; 9] = [
+        "request-limit-mismatch",
+        "gpu-not-integer",
+        "unknown-gpu-resource",
+        "resource-not-in-pool",
+        "selector-matches-no-node",
+        "shared-request-gt-one",
+        "no-node-large-enough",
+        "mig-strategy-name",
+        "mig-profile-not-available",
+    ];
+    let explains =
+        |finding: &&Finding| EXPLAINING.contains(&finding.rule) || finding.rule == "mig-unsupported-hardware";
+    known.iter().filter(explains).any(|finding| finding.path.starts_with(&pod.prefix))
+}
+
+/// One finding with every pool's reason; under the name of the reason where all agree on it.
+fn no_pool(pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
+    let ranked: Vec<&rules::Skipped> =
+        pod.placement.skipped.iter().filter(|skipped| skipped.rank.is_some()).collect();
+    let first = ranked.first().map_or("no-compatible-pool", |skipped| skipped.rule);
+    let agreed = ranked.iter().all(|skipped| skipped.rule == first);
+    let refusing = |rule: &&'static rules::Rule| agreed && rule.severity == Severity::Deny;
+    let rule = rules::find(first).filter(refusing).unwrap_or(&rules::NO_COMPATIBLE_POOL);
+    let reasons: Vec<String> =
+        ranked.iter().map(|skipped| format!("{}: {}", skipped.what, skipped.reason)).collect();
+    findings
+        .add(
+            rule,
+            "spec",
+            format!("without a pool for class {class} ({})", reasons.join("; ")),
+            "one pool that the class accepts",
+            "change what the Pod asks for, add such a pool, or add a pool term to the class; `sluice pools` shows what each pool can do",
+        )
+        .on_absence();
+}
+
+/// The Pod lands on a later term of its class: legal, and its reason has to be seen.
+fn fallback(pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
+    let best = pod.placement.candidates.iter().map(|candidate| candidate.rank).min().unwrap_or(0);
+    let passed: Vec<&rules::Skipped> =
+        pod.placement.skipped.iter().filter(|skipped| skipped.rank.is_some_and(|rank| rank < best)).collect();
+    let Some(first) = passed.first() else { return };
+    let chosen = &pod.placement.candidates[0].pool;
+    findings.add(
+        &rules::POOL_FALLBACK,
+        "spec",
+        format!("on pool {chosen}, the class's second choice: {}: {}", first.what, first.reason),
+        format!("{}, which class {class} prefers", first.what),
+        "nothing to do; offer the preferred pool if the difference matters",
+    );
+}
+
+fn stamp_missing(case: &Case<'_>, pod: &PodCase<'_>, findings: &mut Findings) {
+    let stamped = pod.written.metadata.annotations.contains_key(stamp::DECISION);
+    let is_pod = matches!(case.subject.body, Body::Pod(_)) && case.subject.facts.subresource.is_none();
+    let rule = match case.subject.facts.stage {
+        Stage::Validate if is_pod => &rules::STAMP_MISSING,
+        Stage::Schedule if is_pod => &rules::ADMISSION_SKIPPED,
+        _ => return,
+    };
+    if !stamped {
+        let path = format!("metadata.annotations[{}]", stamp::DECISION);
+        findings.add(
+            rule,
+            path,
+            "absent: the mutating webhook did not see this Pod",
+            "the record of a decision",
+            "create it again once the webhook answers; `kubectl get pods -n sluice-system` shows its state",
+        );
+    }
+}
+
+fn except(world: &World, subject: &Subject, finding: &mut Finding) {
+    let labels = subject.pods().next().map(|(_, pod, _)| pod.metadata.labels.clone()).unwrap_or_default();
+    let now = subject.facts.now;
+    let covering =
+        world.policies.exceptions.iter().find(|exception| {
+            exception.covers(finding.rule, &subject.namespace, &subject.name, &labels, now)
+        });
+    if let Some(exception) = covering {
+        finding.severity = Severity::Audit;
+        finding.excepted_by = Some(exception.name.clone());
+    }
+}
+
+/// A picture older than the policy allows asserts no absence.
+fn is_stale(world: &World, subject: &Subject, most: u64) -> bool {
+    let requested = subject.facts.stage != Stage::Check;
+    let age = world.cluster.as_of().map(|as_of| subject.facts.now.saturating_sub(as_of));
+    requested && age.is_some_and(|age| u64::try_from(age).unwrap_or(0) > most)
+}
+
+/// Worst first, then by place in the object, then by rule.
+fn sort(findings: &mut Vec<Finding>) {
+    findings.sort_by(|a, b| {
+        b.severity.cmp(&a.severity).then_with(|| a.path.cmp(&b.path)).then_with(|| a.rule.cmp(b.rule))
+    });
+    findings.dedup();
+}
+
+fn is_stamped_here(subject: &Subject) -> bool {
+    let made = matches!(subject.facts.stage, Stage::Mutate | Stage::Check);
+    let new = !subject.pods().any(|(_, pod, _)| !pod.metadata.uid.is_empty());
+    made && new && subject.facts.subresource.is_none() && matches!(subject.body, Body::Pod(_))
+}
+
+fn stamp_changes(decision: &Decision, subject: &Subject, mut changed: Value) -> Vec<Change> {
+    let pools: Vec<&str> = decision.candidates.iter().map(|candidate| &*candidate.pool).collect();
+    let fallback = decision.findings.iter().find(|finding| finding.rule == rules::POOL_FALLBACK.id);
+    let mut marks = vec![
+        (stamp::CLASS, decision.class.as_ref().map(|class| class.class.to_string())),
+        (stamp::DECISION, Some(decision.id.clone())),
+        (stamp::FALLBACK, fallback.map(|finding| finding.is.clone())),
+        (stamp::POOLS, (!pools.is_empty()).then(|| pools.join(","))),
+        (stamp::REVISION, Some(decision.revision.clone())),
+    ];
+    let annotations = subject.raw.pointer("/metadata/annotations").and_then(Value::as_object);
+    // What somebody else wrote under our keys is no record of ours.
+    let forged = |key: &str| annotations.is_some_and(|written| written.contains_key(key));
+    marks.push((stamp::ARM, None));
+    let mut changes = Vec::new();
+    for (key, value) in marks {
+        let path = vec!["metadata".to_owned(), "annotations".to_owned(), key.to_owned()];
+        let edit = match value {
+            Some(value) => Edit::Set(path, json!(value)),
+            None if forged(key) => Edit::Remove(path),
+            None => continue,
+        };
+        if !patch::apply(&mut changed, &edit).is_empty() {
+            changes.push(Change {
+                rule: STAMP,
+                path: format!("metadata.annotations[{key}]"),
+                why: "the record of this decision".to_owned(),
+                edit,
+            });
+        }
+    }
+    changes
+}

@@ -1,0 +1,3 @@
+//! Disruption budgets.
+
+pub mod drain;

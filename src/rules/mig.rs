@@ -1,0 +1,3 @@
+//! MIG: profiles, hardware and layouts.
+
+pub mod profile;

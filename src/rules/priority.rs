@@ -1,0 +1,3 @@
+//! Priority classes.
+
+pub mod class;

@@ -1,0 +1,6 @@
+//! Requests and limits of GPU resources.
+
+pub mod class;
+pub mod extended;
+pub mod large;
+pub mod names;

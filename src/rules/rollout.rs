@@ -1,0 +1,4 @@
+//! Probes and rollout.
+
+pub mod startup;
+pub mod surge;

@@ -1,0 +1,79 @@
+//! `startup-budget-too-small`: probes that kill a model while it loads.
+
+use crate::{
+    k8s::{
+        object::{Container, Pod},
+        probe::{self, ProbeKind, Timing},
+    },
+    policy::{Class, Severity},
+    rules::{Applies, Case, Check, Family, Findings, PodCase, Rule},
+    subject::demand,
+};
+
+/// Annotation by which a Pod states its own loading time, in seconds.
+pub const LOAD_SECONDS: &str = "sluice.dev/load-seconds";
+
+/// `startup-budget-too-small`
+pub static STARTUP_BUDGET_TOO_SMALL: Rule = Rule {
+    id: "startup-budget-too-small",
+    family: Family::ProbesAndRollout,
+    summary: "no probe kills the container while its model may still be loading",
+    why: "Without a startup probe, failures of the liveness probe count from initialDelaySeconds on: a model that loads longer is restarted for ever.",
+    remedy: "Add a startupProbe with failureThreshold × periodSeconds of at least the loading time.",
+    severity: Severity::Warn,
+    severity_because: "the loading time is a budget, not a measurement: the probable warns",
+    applies: Applies::Pods,
+    needs: &[],
+    sources: &["Kubernetes: probe defaults; kill times are derived from the kubelet's prober, not measured"],
+    check: Check::Case(check),
+};
+
+/// Seconds that a Pod's model may take to load: its own word, else its class's.
+pub fn loading_time(pod: &Pod, class: Option<&Class>) -> Option<i64> {
+    let own = pod.metadata.annotations.get(LOAD_SECONDS).and_then(|seconds| seconds.parse().ok());
+    own.or_else(|| class?.startup_budget.and_then(|seconds| i64::try_from(seconds).ok()))
+}
+
+fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
+    for PodCase { prefix, pod, class, .. } in &case.pods {
+        findings.under(prefix);
+        let Some(needed) = loading_time(pod, class.as_deref()) else { continue };
+        for (place, container) in demand::containers(&pod.spec) {
+            let serves = place.list == "containers" && uses_gpu(container);
+            if let Some(budget) = probe::startup_budget(container).filter(|_| serves)
+                && budget.killed.earliest < needed
+            {
+                let (field, timing) = of(container, budget.probe);
+                let threshold = timing.map_or(0, |timing| timing.failure_threshold_for(needed));
+                let period = timing.map_or(10, |timing| timing.period);
+                findings
+                    .add(
+                        rule,
+                        format!("{}.{field}", place.path()),
+                        format!("killed after {} s at the earliest", budget.killed.earliest),
+                        format!("{needed} s or more, the time that the model may take to load"),
+                        format!(
+                            "add a startupProbe with periodSeconds: {period}, failureThreshold: {threshold}"
+                        ),
+                    )
+                    .in_container(&container.name);
+            }
+        }
+    }
+}
+
+/// The container that serves the model is the one with the GPU.
+pub fn uses_gpu(container: &Container) -> bool {
+    let resources = &container.resources;
+    let mut names = resources.limits.keys().chain(resources.requests.keys());
+    !resources.claims.is_empty() || names.any(|name| crate::gpu::resource::is_gpu_like(name))
+}
+
+fn of(container: &Container, kind: ProbeKind) -> (&'static str, Option<Timing>) {
+    let (field, probe) = match kind {
+        ProbeKind::Liveness => ("livenessProbe", &container.liveness_probe),
+        ProbeKind::Readiness => ("readinessProbe", &container.readiness_probe),
+        ProbeKind::Startup => ("startupProbe", &container.startup_probe),
+    };
+    (field, probe.as_ref().map(Timing::of))
+}

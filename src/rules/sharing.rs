@@ -1,0 +1,3 @@
+//! Sharing and memory.
+
+pub mod units;
