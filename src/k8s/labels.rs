@@ -103,6 +103,11 @@ impl Selector {
         missing(labels, &self.labels).next().is_none() && self.requirements.iter().all(|r| r.matches(labels))
     }
 
+    /// The labels that are asked about, in the order of the selector.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.labels.keys().map(String::as_str).chain(self.requirements.iter().map(Requirement::key))
+    }
+
     /// True for `{}`, which selects everything.
     pub fn selects_everything(&self) -> bool {
         self.labels.is_empty() && self.requirements.is_empty()

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use super::{AdmissionPolicy, Exception, NamespaceScope, PolicySet};
-use crate::k8s::{labels::Selector, object::Labels};
+use crate::k8s::object::Labels;
+
+/// How narrow a scope is; the narrower is the greater. In this order: exact names before wildcards before
+/// none, labels before none, longer patterns before shorter.
+pub(super) type Specificity = (u8, bool, usize);
 
 impl PolicySet {
     /// The policy in force in a namespace: the most specific one that matches. `labels` are those of the
@@ -20,10 +24,29 @@ impl NamespaceScope {
     pub fn matches(&self, namespace: &str, labels: Option<&Labels>) -> bool {
         let named = self.names.is_empty() || self.names.iter().any(|pattern| wildcard(pattern, namespace));
         let excepted = self.except.iter().any(|pattern| wildcard(pattern, namespace));
-        let labelled = self.labels.as_ref().is_none_or(|selector| {
-            labels.is_some_and(|l| Selector::compile(selector).is_ok_and(|compiled| compiled.matches(l)))
-        });
+        let labelled =
+            self.labels.as_ref().is_none_or(|selector| labels.is_some_and(|labels| selector.matches(labels)));
         named && labelled && !excepted
+    }
+
+    pub(super) fn specificity(&self) -> Specificity {
+        let by_name = match self.names.iter().map(|name| name.contains('*')).max() {
+            None => 0,
+            Some(true) => 1,
+            Some(false) => 2,
+        };
+        let shortest = self.names.iter().map(|name| name.len() - name.matches('*').count()).min();
+        (by_name, self.labels.is_some(), shortest.unwrap_or_default())
+    }
+
+    /// Whether the two choose the same namespaces, exceptions aside.
+    pub(super) fn is_same_choice(&self, other: &Self) -> bool {
+        let sorted = |names: &[String]| {
+            let mut names = names.to_vec();
+            names.sort();
+            names
+        };
+        sorted(&self.names) == sorted(&other.names) && self.labels == other.labels
     }
 }
 
@@ -35,9 +58,25 @@ impl Exception {
             && self.rules.contains(rule)
             && self.namespaces.iter().any(|pattern| wildcard(pattern, namespace))
             && (self.names.is_empty() || self.names.iter().any(|pattern| wildcard(pattern, name)))
-            && self.labels.as_ref().is_none_or(|selector| {
-                Selector::compile(selector).is_ok_and(|compiled| compiled.matches(labels))
-            })
+            && self.labels.as_ref().is_none_or(|selector| selector.matches(labels))
+    }
+}
+
+impl AdmissionPolicy {
+    /// What is in force in a namespace that no policy covers: everything is judged and counted, and nothing
+    /// is said.
+    #[must_use]
+    pub fn out_of_scope() -> Self {
+        Self {
+            name: "out-of-scope".into(),
+            namespaces: NamespaceScope::default(),
+            action: super::Severity::Audit,
+            rules: std::collections::BTreeMap::new(),
+            max_picture_age: 0,
+            exempt_service_accounts: std::collections::BTreeSet::new(),
+            scheduler_name: None,
+            gpu_nodes_only_for_gpu: false,
+        }
     }
 }
 

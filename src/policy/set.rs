@@ -7,9 +7,13 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::{error::PolicyWarning, recognize::RecognitionIndex};
 use crate::{
     gpu::{Isolation, Mebibytes, MigStrategy, Mode},
-    k8s::object::{LabelSelector, NodeSelectorTerm, Taint},
+    k8s::{
+        labels::Selector,
+        object::{NodeSelectorTerm, Taint},
+    },
 };
 
 /// Every policy of one revision.
@@ -25,6 +29,10 @@ pub struct PolicySet {
     pub policies: Vec<Arc<AdmissionPolicy>>,
     /// Exceptions, sorted by name.
     pub exceptions: Vec<Arc<Exception>>,
+    /// Doubts about the files that do not keep them from being used.
+    pub warnings: Vec<PolicyWarning>,
+    /// Which class recognises what; made from `classes` when it is first asked.
+    pub index: RecognitionIndex,
 }
 
 /// What is done with findings, and the severity of one: the same ladder, worst last, so that the lower of
@@ -116,6 +124,8 @@ pub struct Class {
     pub name: Arc<str>,
     /// How it is recognised, beside the label `sluice.dev/class`.
     pub recognition: Vec<Recognizer>,
+    /// Ways to recognise it that are asked only where no class recognises a Pod otherwise.
+    pub hints: Vec<Recognizer>,
     /// What a tenant of this class must be protected from.
     pub isolation: Isolation,
     /// GPU memory that a unit must have.
@@ -128,6 +138,8 @@ pub struct Class {
     pub priority_class: Option<String>,
     /// Priority classes that are left alone where a Pod names one itself.
     pub allowed_priority_classes: BTreeSet<String>,
+    /// Whether it counts on pushing others away: its PriorityClass must not say `Never`.
+    pub must_preempt: bool,
     /// Who may share a card with it.
     pub sharing: Sharing,
     /// Longest time from start to a loaded model; seconds.
@@ -149,16 +161,18 @@ pub struct Class {
 /// One way to recognise a class; the order of kinds is the order of strength.
 #[derive(Clone, Debug)]
 pub enum Recognizer {
-    /// Labels of the Pod.
-    Labels(LabelSelector),
-    /// Image repositories (without registry host, tag and digest) with `*` as wildcard.
-    Image(Vec<String>),
-    /// Words that occur among command and arguments; `*` as wildcard.
-    Arguments(Vec<String>),
-    /// Kinds of the controlling owner, such as `Job`.
-    Owner(Vec<String>),
     /// A CEL expression over `pod`, true for this class.
     Cel(Arc<CelExpression>),
+    /// Labels of the Pod.
+    Labels(Selector),
+    /// Words that occur among command and arguments; `*` as wildcard.
+    Arguments(Vec<String>),
+    /// The same for the program that is started.
+    Program(Vec<String>),
+    /// Image repositories (without registry host, tag and digest) with `*` as wildcard.
+    Image(Vec<String>),
+    /// Kinds of the controlling owner, such as `Job`.
+    Owner(Vec<String>),
 }
 
 /// A compiled CEL expression with its source.
@@ -248,6 +262,12 @@ pub struct AdmissionPolicy {
     pub gpu_nodes_only_for_gpu: bool,
 }
 
+/// The age after which a picture is too old to assert absence, where a policy does not say; seconds.
+///
+/// Watches deliver within milliseconds and a broken one is set up again within a minute, so two minutes
+/// mean that something is really wrong.
+pub const DEFAULT_PICTURE_AGE: u64 = 120;
+
 /// Which namespaces: names with `*`, or labels; everything where neither is given.
 #[derive(Clone, Debug, Default)]
 pub struct NamespaceScope {
@@ -256,7 +276,7 @@ pub struct NamespaceScope {
     /// Names left out.
     pub except: Vec<String>,
     /// Labels of the Namespace.
-    pub labels: Option<LabelSelector>,
+    pub labels: Option<Selector>,
 }
 
 /// A time-limited exception from rules.
@@ -271,7 +291,7 @@ pub struct Exception {
     /// Object names, `*` as wildcard; empty = all.
     pub names: Vec<String>,
     /// Labels of the Pod or template.
-    pub labels: Option<LabelSelector>,
+    pub labels: Option<Selector>,
     /// Who answers for it.
     pub owner: String,
     /// Why.
@@ -309,6 +329,20 @@ impl std::fmt::Display for Properties {
         .flatten()
         .collect();
         if parts.is_empty() { f.write_str("any pool") } else { f.write_str(&parts.join(", ")) }
+    }
+}
+
+impl Recognizer {
+    /// Whether it has no pattern at all and recognises nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Cel(_) | Self::Labels(_) => false,
+            Self::Arguments(patterns)
+            | Self::Program(patterns)
+            | Self::Image(patterns)
+            | Self::Owner(patterns) => patterns.is_empty(),
+        }
     }
 }
 

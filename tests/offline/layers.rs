@@ -43,6 +43,7 @@ pub const PURE_CRATES: &[&str] = &[
     "cel",
     "core",
     "imbl",
+    "jiff",
     "json_patch",
     "jsonptr",
     "proptest",

@@ -1,0 +1,52 @@
+//! `AdmissionPolicy`.
+
+use std::sync::Arc;
+
+use super::{Known, Place, check_patterns, check_rule, selectors, units};
+use crate::policy::{
+    error::Faults,
+    raw,
+    set::{AdmissionPolicy, DEFAULT_PICTURE_AGE, NamespaceScope},
+};
+
+/// Compiles an admission policy.
+pub fn compile(
+    raw: &raw::AdmissionPolicy,
+    known: &Known<'_>,
+    place: Place<'_>,
+    faults: &mut Faults<'_>,
+) -> AdmissionPolicy {
+    let (spec, place) = (&raw.spec, place.key("spec"));
+    for rule in spec.rules.keys() {
+        check_rule(rule, known, place.key("rules").name_of(rule), faults);
+    }
+    for (index, account) in spec.exempt_service_accounts.iter().enumerate() {
+        let parts: Vec<&str> = account.split('/').collect();
+        if parts.len() != 2 || parts.iter().any(|part| part.is_empty()) {
+            let what = format!("bad ServiceAccount `{account}`");
+            let why = "a ServiceAccount is written namespace/name";
+            faults.push(place.key("exemptServiceAccounts").item(index).at(), what, why, None);
+        }
+    }
+    let age = units::seconds(spec.max_picture_age.as_ref(), place.key("maxPictureAge"), faults);
+    AdmissionPolicy {
+        name: Arc::from(raw.metadata.name.as_str()),
+        namespaces: scope(&spec.namespaces, place.key("namespaces"), faults),
+        action: spec.action,
+        rules: spec.rules.clone(),
+        max_picture_age: age.unwrap_or(DEFAULT_PICTURE_AGE),
+        exempt_service_accounts: spec.exempt_service_accounts.iter().cloned().collect(),
+        scheduler_name: spec.scheduler_name.clone(),
+        gpu_nodes_only_for_gpu: spec.gpu_nodes_only_for_gpu,
+    }
+}
+
+fn scope(raw: &raw::Namespaces, place: Place<'_>, faults: &mut Faults<'_>) -> NamespaceScope {
+    check_patterns(&raw.names, place.key("names"), faults);
+    check_patterns(&raw.except, place.key("except"), faults);
+    NamespaceScope {
+        names: raw.names.clone(),
+        except: raw.except.clone(),
+        labels: selectors::labels(raw.labels.as_ref(), place.key("labels"), faults),
+    }
+}
