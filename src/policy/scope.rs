@@ -80,24 +80,6 @@ impl AdmissionPolicy {
     }
 }
 
-impl AdmissionPolicy {
-    /// What is in force in a namespace that no policy covers: everything is judged and counted, and nothing
-    /// is said.
-    #[must_use]
-    pub fn out_of_scope() -> Self {
-        Self {
-            name: "out-of-scope".into(),
-            namespaces: NamespaceScope::default(),
-            action: super::Severity::Audit,
-            rules: std::collections::BTreeMap::new(),
-            max_picture_age: 0,
-            exempt_service_accounts: std::collections::BTreeSet::new(),
-            scheduler_name: None,
-            gpu_nodes_only_for_gpu: false,
-        }
-    }
-}
-
 /// Whether `text` matches a pattern in which `*` stands for any run of characters.
 #[must_use]
 pub fn wildcard(pattern: &str, text: &str) -> bool {
