@@ -101,6 +101,12 @@ impl DraDevice {
         }
     }
 
+    /// Whether its driver hands out GPUs of any maker (`gpu.nvidia.com`, `gpu.amd.com`, `gpu.intel.com`).
+    #[must_use]
+    pub fn is_gpu(&self) -> bool {
+        self.driver.starts_with("gpu.")
+    }
+
     /// Whether it is a card or slice of NVIDIA's driver.
     #[must_use]
     pub fn is_nvidia(&self) -> bool {

@@ -5,13 +5,27 @@
 //! are vetoes over all; sources that disagree make the mode contradicted, and contradicted or unknown
 //! satisfies nothing. Pure: no clock, so whether a source is fresh comes in with it.
 
+mod cards;
+mod claims;
+mod facts;
+mod label_claims;
+mod labels;
+mod mig_state;
+mod units;
+mod ways;
+mod weigh;
+
 use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
+use self::{cards::Cards, facts::Facts};
 use super::{
-    AgentFacts, DraDevice, GpuDeviceClass, Mebibytes, MigProfile, MigStrategy, Mode, model::ModelName,
+    AgentFacts, DraDevice, GpuDeviceClass, Mebibytes, MigProfile, MigStrategy, Mode, ResourceKind,
+    model::{Model, ModelName},
 };
+
+pub use labels::is_evidence_label;
 
 /// Everything that is known of one node. Nodes with equal `Observed` have equal [`Assessment`]s.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -71,8 +85,9 @@ pub struct Assessment {
 /// The sharing mode of a node and how we know it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModeEvidence {
-    /// The mode. Where sources leave it open, the one that isolates less. `None`: nothing is known, the
-    /// MIG layout is not settled, or MIG is claimed for a card that has none.
+    /// The mode. Where sources leave it open: exclusive if nobody speaks of sharing, else the method that
+    /// isolates less. Shared slices are time-slicing. `None`: nothing is known, the MIG layout is not in
+    /// place, or MIG is claimed for a card that has none.
     pub mode: Option<Mode>,
     /// How far it may be believed.
     pub standing: Standing,
@@ -183,6 +198,37 @@ pub enum MigLayoutState {
     Invalid,
 }
 
+/// Weighs everything that is known of a node. Total: whatever the labels say, there is an answer.
+#[must_use]
+pub fn assess(observed: &Observed) -> Assessment {
+    let facts = Facts::read(observed);
+    let cards = Cards::read(&facts);
+    let veto = mig_state::veto(&facts, &cards);
+    let mig = mig_state::mig_state(&facts, &cards, veto.as_ref());
+    let mode = weigh::weigh(&facts, &mig.layout, veto.as_ref());
+    let units = units::units(&facts, &cards, &mode);
+    let replicas = units::replicas(&facts, &cards, &mode, &units);
+    let mut assessment = Assessment {
+        model: cards.model.map(Model::name),
+        product: cards.product.map(str::to_owned),
+        memory: memory(&cards, &mig, &units),
+        cards: cards.count.or_else(|| whole_cards(&mode, &units)),
+        replicas,
+        renamed: facts.renamed() > 0,
+        dra: observed.slices.iter().any(DraDevice::is_gpu),
+        double_allocator: !facts.devices.is_empty() && facts.count(is_plugins) > 0,
+        whole_count_stale: units::whole_count_is_stale(&facts, replicas),
+        driver: cards.driver.clone(),
+        compute_capability: cards.compute_capability,
+        remarks: Vec::new(),
+        mode,
+        units,
+        mig,
+    };
+    assessment.remarks = remarks(&facts, &cards, &assessment);
+    assessment
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -195,49 +241,59 @@ impl fmt::Display for Source {
     }
 }
 
-/// Whether a label of this key is read as evidence. Other labels need not be in an [`Observed`].
-#[must_use]
-pub fn is_evidence_label(key: &str) -> bool {
-    let Some((domain, name)) = key.split_once('/') else { return false };
-    match domain {
-        "nvidia.com" => !name.starts_with("gpu.deploy.") && name != "gfd.timestamp",
-        "cloud.google.com" => name.starts_with("gke-"),
-        "karpenter.k8s.aws" => name.starts_with("instance-gpu-"),
-        _ => false,
-    }
+/// Names of NVIDIA's device plugin.
+const fn is_plugins(kind: &ResourceKind) -> bool {
+    matches!(
+        kind,
+        ResourceKind::Whole | ResourceKind::Shared | ResourceKind::Mig(_) | ResourceKind::MigShared(_)
+    )
 }
 
-/// Weighs everything that is known of a node. Total: whatever the labels say, there is an answer.
-#[must_use]
-pub fn assess(observed: &Observed) -> Assessment {
-    let unknown = "nothing is known of this node's cards";
-    Assessment {
-        model: None,
-        product: None,
-        memory: None,
-        mode: ModeEvidence {
-            mode: None,
-            standing: Standing::Unverified,
-            source: None,
-            explanation: unknown.to_owned(),
-            against: Vec::new(),
-        },
-        units: Vec::new(),
-        cards: None,
-        replicas: None,
-        renamed: false,
-        mig: MigState {
-            capability: MigCapability::Unknown,
-            enabled: None,
-            strategy: None,
-            layout: MigLayoutState::Settled,
-            explanation: unknown.to_owned(),
-        },
-        dra: observed.slices.iter().any(DraDevice::is_nvidia),
-        double_allocator: false,
-        whole_count_stale: false,
-        driver: None,
-        compute_capability: None,
-        remarks: Vec::new(),
-    }
+/// The least memory behind any unit; unknown as soon as one is. A card that is cut is no unit.
+fn memory(cards: &Cards<'_>, mig: &MigState, units: &[Unit]) -> Option<Mebibytes> {
+    let known = units.iter().filter(|unit| unit.kind != UnitKind::Other).map(|unit| unit.memory);
+    known.min().unwrap_or(cards.memory.filter(|_| mig.enabled != Some(true)))
 }
+
+/// Cards of a node that hands out whole ones and nothing else.
+fn whole_cards(mode: &ModeEvidence, units: &[Unit]) -> Option<u32> {
+    let trusted = mode.mode == Some(Mode::Exclusive) && mode.standing == Standing::Verified;
+    let cards = units.iter().filter(|unit| trusted && unit.kind == UnitKind::Card);
+    let count = cards.map(|unit| unit.count).fold(0, u64::saturating_add);
+    u32::try_from(count).ok().filter(|&count| count > 0)
+}
+
+fn remarks(facts: &Facts<'_>, cards: &Cards<'_>, assessment: &Assessment) -> Vec<String> {
+    let mut remarks: Vec<String> = cards.remark.iter().cloned().collect();
+    if assessment.double_allocator {
+        let names = facts.listed(is_plugins);
+        remarks.push(format!(
+            "the device plugin ({names}) and DRA ({} devices) both hand out these cards, unknown to each other",
+            facts.devices.len()
+        ));
+    }
+    if assessment.whole_count_stale {
+        let whole = facts.whole();
+        remarks.push(format!("nvidia.com/gpu {whole} stands for cards that cannot be had whole"));
+    }
+    if let (Some(label), Some(real)) = (facts.labels.replicas_label(), assessment.replicas)
+        && label > 0
+        && label != real
+    {
+        remarks.push(format!("label nvidia.com/gpu.replicas says {label}, units of each device are {real}"));
+    }
+    for (name, &capacity) in facts.capacity {
+        let allocatable = facts.advertised.iter().find(|(resource, _)| resource.name() == name);
+        let allocatable = allocatable.map_or(0, |(_, count)| *count);
+        if allocatable < capacity {
+            let lost = capacity - allocatable;
+            remarks.push(format!(
+                "{lost} of {capacity} {name} are not allocatable: unhealthy, or no device plugin"
+            ));
+        }
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests;

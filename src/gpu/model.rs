@@ -135,6 +135,16 @@ pub fn model_matches(pattern: &str, product: &str) -> bool {
     stands_in(Product::read(product).name) || lookup(product).is_some_and(|model| stands_in(&model.name))
 }
 
+/// Whether two sources name the same product: equal words but for the maker's name, or the same model.
+pub(crate) fn same_product(one: &str, other: &str) -> bool {
+    let [a, b] = [one, other].map(|name| {
+        let mut words = words(name);
+        words.retain(|word| word != "nvidia");
+        words
+    });
+    a == b || lookup(one).is_some_and(|model| lookup(other).is_some_and(|other| model.name == other.name))
+}
+
 impl Model {
     /// Its name.
     #[must_use]

@@ -54,7 +54,7 @@ pub enum ResourceKind {
 #[must_use]
 pub fn is_gpu_like(name: &str) -> bool {
     match GpuResource::parse(name).map(|resource| resource.kind) {
-        Some(ResourceKind::DeviceClass(class)) => looks_like_gpu(&class.to_ascii_lowercase()),
+        Some(ResourceKind::DeviceClass(class)) => sounds_like_gpu(&class.to_ascii_lowercase()),
         kind => kind.is_some(),
     }
 }
@@ -154,6 +154,11 @@ fn nvidia(rest: &str) -> Option<ResourceKind> {
         Some(mig) => MigProfile::from_resource_suffix(mig).map(ResourceKind::MigShared),
         None => MigProfile::from_resource_suffix(mig).map(ResourceKind::Mig),
     }
+}
+
+/// Takes a DeviceClass's name in lower case; NVIDIA's driver has `gpu.nvidia.com` and `mig.nvidia.com`.
+fn sounds_like_gpu(class: &str) -> bool {
+    class.contains("gpu") || class.split(['.', '-']).any(|word| word == "mig")
 }
 
 /// Takes lower case.
@@ -261,6 +266,7 @@ mod tests {
         let name = "deviceclass.resource.kubernetes.io/gpu.nvidia.com";
         assert_eq!(kind(name), Some(ResourceKind::DeviceClass("gpu.nvidia.com".into())));
         assert!(is_gpu_like(name));
+        assert!(is_gpu_like("deviceclass.resource.kubernetes.io/mig.nvidia.com"));
         let network = "deviceclass.resource.kubernetes.io/dra.net";
         assert_eq!(kind(network), Some(ResourceKind::DeviceClass("dra.net".into())));
         assert!(!is_gpu_like(network));
