@@ -129,7 +129,9 @@ fn devices(slice: &object::ResourceSlice) -> impl Iterator<Item = DraDevice> {
     let bytes =
         |text: &str| text.parse::<Quantity>().ok().and_then(|amount| u64::try_from(amount.value()).ok());
     slice.spec.devices.iter().map(move |device| {
-        DraDevice::read(&slice.spec.driver, &device.name, &device.attributes, &device.capacity, bytes)
+        let spec = &slice.spec;
+        let read = DraDevice::read(&spec.driver, &device.name, &device.attributes, &device.capacity, bytes);
+        DraDevice { shared: device.allow_multiple_allocations, ..read }
     })
 }
 

@@ -77,7 +77,7 @@ impl ShapeStanding {
     pub(super) fn of(pool: &Pool, shape: &Shape) -> Self {
         let assessment = &shape.assessment;
         if assessment.mode.standing == Evidence::Contradicted {
-            return Self::Contradicted(contradiction(assessment));
+            return Self::Contradicted(assessment.mode.explanation.clone());
         }
         if let Some(reason) = unproven(pool, assessment) {
             return Self::Unproven(reason);
@@ -87,21 +87,13 @@ impl ShapeStanding {
     }
 }
 
-fn contradiction(assessment: &Assessment) -> String {
-    let mode = &assessment.mode;
-    let against: Vec<String> =
-        mode.against.iter().map(|(source, what)| format!("{source} says {what}")).collect();
-    match (mode.source, against.is_empty()) {
-        (Some(source), false) => format!("{source}: {}, but {}", mode.explanation, against.join(", ")),
-        _ => mode.explanation.clone(),
-    }
-}
-
 fn unproven(pool: &Pool, assessment: &Assessment) -> Option<String> {
     let mode = &assessment.mode;
     if mode.mode != Some(pool.mode) {
-        let seen = mode.mode.map_or_else(|| "unknown".to_owned(), |mode| mode.to_string());
-        let mut reason = format!("declared {}, the nodes show {seen}: {}", pool.mode, mode.explanation);
+        let mut reason = match mode.mode {
+            Some(_) => format!("declared {}, the nodes show {}", pool.mode, mode.explanation),
+            None => format!("declared {}, not proven: {}", pool.mode, mode.explanation),
+        };
         if pool.mode == crate::gpu::Mode::Mig && !reason.contains(&assessment.mig.explanation) {
             reason = format!("{reason} ({})", assessment.mig.explanation);
         }

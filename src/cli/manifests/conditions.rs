@@ -102,6 +102,7 @@ fn gpu_like(indent: usize) -> String {
     let makers = DEVICE_MAKERS.map(|domain| domain.replace('.', "[.]")).join("|");
     format!(
         "{pad}name.matches('(?i:gpu|^[^/]*/(.*-)?mig-|^(.*-)?mig-[^/]*$)|^habana[.]ai/gaudi$')\n{pad}\
+         || name.matches('^(?i:deviceclass[.][^/]*/(.*[.-])?mig([.-]|$))')\n{pad}\
          || name.matches('^(?i:{makers})/') && !name.matches('(?i)/.*({})')",
         NETWORK_WORDS.join("|")
     )

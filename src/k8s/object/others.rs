@@ -233,4 +233,7 @@ pub struct Device {
     /// Capacity: name to `{value: quantity}`.
     #[serde(deserialize_with = "nullable")]
     pub capacity: std::collections::BTreeMap<String, Value>,
+    /// Whether several claims may hold it at once (KEP-5075).
+    #[serde(deserialize_with = "nullable")]
+    pub allow_multiple_allocations: bool,
 }
