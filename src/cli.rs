@@ -1,11 +1,97 @@
-//! The command line: one file a command.
+//! The command line: one file a command. It reads flags, files and the clock, calls the pure rooms and the
+//! other edges, and prints; it decides nothing.
+//!
+//! Exit status: 0 all is well, 1 something was refused (or did not go as expected), 2 bad usage or input
+//! that cannot be read.
 
+mod check;
+mod completion;
+mod explain;
+mod input;
+mod judge;
 pub mod manifests;
+mod output;
+mod schema;
+mod world;
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+/// Exit status of a run in which something was refused.
+const REFUSED: u8 = 1;
+/// Exit status of a run that could not do what was asked.
+const FAILED: u8 = 2;
+
+/// The gate for GPU Pods: admission webhook, scheduler extender, and the same answers offline.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sluice",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Arguments),
+    Explain(explain::Arguments),
+    Schema(schema::Arguments),
+    Completion(completion::Arguments),
+}
 
 /// Runs the command line and gives the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    let result = match Arguments::parse().command {
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
+        Command::Completion(arguments) => completion::run(&arguments),
+    };
+    result.unwrap_or_else(|error| {
+        if is_closed_pipe(&error) {
+            return ExitCode::SUCCESS;
+        }
+        output::complain(&format!("{error:#}"));
+        ExitCode::from(FAILED)
+    })
+}
+
+/// Who reads our output has read enough, as `head` does.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let kind = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    kind == Some(io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_says_what_it_does_and_shows_an_example() {
+        let mut command = Arguments::command();
+        command.build();
+        for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
+            let name = command.get_name();
+            assert!(command.get_about().is_some(), "{name} says nothing");
+            let help = command.clone().render_long_help().to_string();
+            assert!(
+                help.contains("Examples:") && help.contains(&format!("sluice {name}")),
+                "{name}:\n{help}"
+            );
+        }
+    }
+
+    #[test]
+    fn flags_do_not_contradict_each_other() {
+        Arguments::command().debug_assert();
+    }
 }

@@ -59,6 +59,12 @@ pub fn documents(text: &str) -> impl Iterator<Item = Result<Document<'_>, Fault>
 }
 
 impl Document<'_> {
+    /// Its own text, and the line of the whole text at which that begins: what [`Places::read`] wants.
+    #[must_use]
+    pub const fn source(&self) -> (&str, usize) {
+        (self.text, self.first_line)
+    }
+
     /// Where everything in it stands. Reads the text once more, so ask only where a place is shown.
     #[must_use]
     pub fn places(&self) -> Places {

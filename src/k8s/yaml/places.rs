@@ -34,7 +34,9 @@ impl Places {
         list.into_iter().flat_map(|list| list.children.iter().map(|(_, item)| item.line))
     }
 
-    pub(super) fn read(text: &str, first_line: usize) -> Self {
+    /// Reads the places of a document whose text begins at that line.
+    #[must_use]
+    pub fn read(text: &str, first_line: usize) -> Self {
         let mut reader = Reader { events: compose::parser(text), first_line };
         while let Some(event) = reader.next() {
             if !matches!(event.0, Event::StreamStart | Event::DocumentStart(..)) {

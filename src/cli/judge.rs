@@ -1,0 +1,123 @@
+//! Judging the objects of an input, one result each.
+
+use std::{
+    collections::BTreeSet,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use super::input::Object;
+use crate::{
+    cluster::Kind,
+    decide::{Decision, decide},
+    policy::Severity,
+    report::{NodeResult, ObjectResult, VerdictWord},
+    subject::{Facts, Reading, Subject, read},
+    world::World,
+};
+
+/// Which rules count.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RuleFilter {
+    /// These alone; all where it is empty.
+    pub only: BTreeSet<String>,
+    /// All but these.
+    pub skip: BTreeSet<String>,
+}
+
+/// How objects are judged.
+#[derive(Debug)]
+pub(super) struct Judge {
+    /// Policies and picture, the input's own objects laid over it.
+    pub world: World,
+    /// Which rules count.
+    pub rules: RuleFilter,
+    /// Whether every node of the cluster is asked.
+    pub nodes: bool,
+    /// Seconds since the Unix epoch.
+    pub now: i64,
+}
+
+/// What became of an object.
+pub(super) enum Judged {
+    /// It was judged.
+    Result(Box<ObjectResult>),
+    /// It is of a kind that is none of our business.
+    NotOurs,
+    /// It is of our kind and cannot be read.
+    Unreadable(String),
+}
+
+/// Seconds since the Unix epoch.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// Lays the input's objects over the picture, so that objects given together see each other. Pods are not:
+/// a Pod that is judged is not there yet.
+pub(super) fn overlay(world: &World, objects: &[Object]) -> Result<World, Vec<String>> {
+    let others =
+        objects.iter().map(|object| &*object.value).filter(|value| kind_of(value) != Some(Kind::Pod));
+    match world.cluster.with_objects(others) {
+        Ok(cluster) => Ok(world.with_cluster(cluster)),
+        Err(errors) => Err(errors.iter().map(ToString::to_string).collect()),
+    }
+}
+
+impl Judge {
+    /// Judges one object.
+    pub fn judge(&self, object: &Object) -> Judged {
+        let subject = match read(object.value.clone(), None, Facts::of_file(self.now)) {
+            Reading::Subject(subject) => subject,
+            Reading::NotOurs => return Judged::NotOurs,
+            Reading::Unreadable(why) => {
+                let line = object.places().line(&why.path);
+                return Judged::Unreadable(format!("{}:{line}: {why}", object.source.file));
+            }
+        };
+        let decision = decide(&self.world, &subject);
+        let mut result = ObjectResult::new(&subject, &decision);
+        self.rules.apply(&mut result);
+        result.source = Some(object.source.clone());
+        if !result.findings.is_empty() {
+            let places = object.places();
+            for finding in &mut result.findings {
+                finding.line = Some(places.line(&finding.path));
+            }
+        }
+        if self.nodes {
+            result.nodes = self.nodes(&subject, &decision);
+        }
+        Judged::Result(Box::new(result))
+    }
+
+    fn nodes(&self, _subject: &Subject, _decision: &Decision) -> Vec<NodeResult> {
+        Vec::new()
+    }
+}
+
+impl RuleFilter {
+    fn counts(&self, rule: &str) -> bool {
+        (self.only.is_empty() || self.only.contains(rule)) && !self.skip.contains(rule)
+    }
+
+    /// Leaves out what does not count; a verdict can only become milder by that.
+    fn apply(&self, result: &mut ObjectResult) {
+        if self.only.is_empty() && self.skip.is_empty() {
+            return;
+        }
+        result.findings.retain(|finding| self.counts(&finding.rule));
+        result.not_judged.retain(|rule| self.counts(rule));
+        let worst = result.findings.iter().map(|finding| finding.severity).max();
+        let left = match worst {
+            Some(Severity::Deny) => VerdictWord::Deny,
+            Some(Severity::Warn) => VerdictWord::Warn,
+            Some(Severity::Audit) | None => VerdictWord::Allow,
+        };
+        result.verdict = result.verdict.min(left);
+    }
+}
+
+fn kind_of(value: &serde_json::Value) -> Option<Kind> {
+    Kind::of(value["apiVersion"].as_str()?, value["kind"].as_str()?)
+}

@@ -1,0 +1,37 @@
+//! `sluice schema`: JSON Schemas of what people write and programs read.
+
+use std::{io::Write, process::ExitCode};
+
+use clap::ValueEnum;
+
+use super::output;
+use crate::report;
+
+/// Print the JSON Schema of the policy files or of the report
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sluice schema > policies/schema.json
+  sluice schema report")]
+pub(super) struct Arguments {
+    /// What the schema describes
+    #[arg(value_enum, default_value_t = Subject::Report)]
+    of: Subject,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Subject {
+    /// The report of `sluice check -o json`
+    Report,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let schema = match arguments.of {
+        Subject::Report => report::json::schema(),
+    };
+    let mut out = output::standard();
+    serde_json::to_writer_pretty(&mut out, &schema)?;
+    writeln!(out)?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
