@@ -10,6 +10,7 @@ mod admission;
 mod callers;
 pub mod certificates;
 mod deadline;
+mod extender;
 mod gate;
 mod limits;
 mod options;

@@ -78,7 +78,7 @@ async fn admit(gate: &Gate, endpoint: Endpoint, request: Request) -> Response {
             json(StatusCode::OK, admitted.answer)
         }
         Err(failure) => {
-            tracing::warn!(endpoint = endpoint.as_str(), result = outcome.as_str(), "not judged");
+            telemetry::log::not_judged(endpoint, outcome);
             failed(&failure)
         }
     }

@@ -11,18 +11,18 @@ use axum::{
     routing::{get, post},
 };
 
-use super::{admission, gate::Gate, status};
+use super::{admission, extender, gate::Gate, status};
 
 /// Webhooks and extender.
 pub(super) fn gate(gate: Arc<Gate>) -> Router {
     let webhooks =
         Router::new().route("/mutate", post(admission::mutate)).route("/validate", post(admission::validate));
-    finish(webhooks, gate)
+    finish(webhooks.merge(scheduler()), gate)
 }
 
 /// The extender alone.
 pub(super) fn extender(gate: Arc<Gate>) -> Router {
-    finish(Router::new(), gate)
+    finish(scheduler(), gate)
 }
 
 /// Health and metrics.
@@ -32,6 +32,12 @@ pub(super) fn status(gate: Arc<Gate>) -> Router {
         .route("/readyz", get(status::readyz))
         .route("/metrics", get(status::metrics))
         .with_state(gate)
+}
+
+fn scheduler() -> Router<Arc<Gate>> {
+    Router::new()
+        .route("/scheduler/filter", post(extender::filter))
+        .route("/scheduler/prioritize", post(extender::prioritize))
 }
 
 fn finish(router: Router<Arc<Gate>>, gate: Arc<Gate>) -> Router {

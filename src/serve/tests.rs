@@ -2,5 +2,5 @@ mod admission;
 mod certificates;
 mod client;
 mod connections;
-mod setting;
+pub(super) mod setting;
 mod shutdown;

@@ -10,7 +10,7 @@ use tracing_subscriber::{
     fmt::{MakeWriter, format::FmtSpan},
 };
 
-use super::Endpoint;
+use super::{Endpoint, Outcome};
 use crate::{
     decide::Decision,
     policy::Severity,
@@ -102,6 +102,38 @@ pub fn decision(endpoint: Endpoint, uid: &str, subject: &Subject, decision: &Dec
         revision = decision.revision,
         took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         "decided"
+    );
+}
+
+/// A request that was not judged. The reason goes to the caller alone, because it may quote the body. Under
+/// load most lines would be of shed requests, which are counted: they are told at debug level only.
+pub fn not_judged(endpoint: Endpoint, outcome: Outcome) {
+    let (endpoint, result) = (endpoint.as_str(), outcome.as_str());
+    match outcome {
+        Outcome::Shed => tracing::debug!(endpoint, result, "not judged"),
+        _ => tracing::warn!(endpoint, result, "not judged"),
+    }
+}
+
+/// One question of the scheduler: of so many nodes, so many were kept.
+pub fn asked(
+    endpoint: Endpoint,
+    subject: &Subject,
+    decision: &Decision,
+    (nodes, kept): (usize, usize),
+    took: Duration,
+) {
+    tracing::info!(
+        endpoint = endpoint.as_str(),
+        namespace = subject.namespace,
+        name = subject.name,
+        class = decision.class.as_ref().map(|recognized| &*recognized.class),
+        pools = words(decision.candidates.iter().map(|candidate| &*candidate.pool)),
+        nodes,
+        kept,
+        decision = decision.id,
+        took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        "asked for nodes"
     );
 }
 

@@ -1,0 +1,205 @@
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    rules::Score,
+    serve::{
+        Limits,
+        tests::setting::{Mood, Setting, pod},
+    },
+};
+
+const FULL: &str = "no-free-slice";
+const NO_MIG: &str = "mig-unsupported-hardware";
+
+fn rule(id: &str) -> &'static Rule {
+    rules::find(id).unwrap()
+}
+
+/// Nodes named `full-…` are busy, `old-…` impossible, the rest fit; the later a letter, the better.
+fn by_name(name: &str) -> Result<Fit, Failure> {
+    Ok(match name.split_once('-') {
+        Some(("full", _)) => Fit::Busy(rule(FULL)),
+        Some(("old", _)) => Fit::Never(rule(NO_MIG)),
+        _ => Fit::Yes(Score { preference: name.bytes().last().unwrap_or(b'a') - b'a', packing: 0 }),
+    })
+}
+
+fn filtered(args: &Value) -> Value {
+    let body = args.to_string();
+    let args = Args::parse(body.as_bytes()).unwrap();
+    serde_json::from_slice(&survivors(&args.nodes, &mut by_name).unwrap().0).unwrap()
+}
+
+fn names(names: &[&str]) -> Value {
+    json!({"Pod": pod(), "Nodes": null, "NodeNames": names})
+}
+
+#[test]
+fn names_are_answered_by_names_and_every_rejected_node_is_in_one_map() {
+    let answer = filtered(&names(&["a", "full-1", "old-1", "c", "full-2"]));
+    let want = json!({
+        "Nodes": null,
+        "NodeNames": ["a", "c"],
+        "FailedNodes": {"full-1": reason(rule(FULL)), "full-2": reason(rule(FULL))},
+        "FailedAndUnresolvableNodes": {"old-1": reason(rule(NO_MIG))},
+        "Error": ""
+    });
+    assert_eq!(answer, want);
+}
+
+#[test]
+fn nodes_are_answered_by_nodes_as_they_came() {
+    let node = |name: &str| {
+        json!({"metadata": {"name": name, "labels": {"a/b": "ü\n"}}, "spec": {"unknownToUs": [1, 2.50]},
+               "status": {"images": [{"names": ["x"]}]}})
+    };
+    let items = ["b", "old-2", "full-3", "d"].map(node);
+    let answer =
+        filtered(&json!({"Pod": pod(), "Nodes": {"metadata": {}, "items": items}, "NodeNames": null}));
+    let want = json!({
+        "Nodes": {"metadata": {}, "items": [node("b"), node("d")]},
+        "NodeNames": null,
+        "FailedNodes": {"full-3": reason(rule(FULL))},
+        "FailedAndUnresolvableNodes": {"old-2": reason(rule(NO_MIG))},
+        "Error": ""
+    });
+    assert_eq!(answer, want);
+}
+
+#[test]
+fn an_empty_list_gets_an_empty_result_and_not_null() {
+    assert_eq!(filtered(&names(&[]))["NodeNames"], json!([]));
+    for items in [json!([]), Value::Null] {
+        let answer = filtered(&json!({"Pod": pod(), "Nodes": {"items": items}}));
+        assert_eq!((&answer["Nodes"]["items"], &answer["NodeNames"]), (&json!([]), &Value::Null));
+    }
+    let nobody = filtered(&names(&["old-1"]));
+    assert_eq!(nobody["NodeNames"], json!([]), "null would mean that the field was not meant");
+}
+
+#[test]
+fn any_casing_is_read_as_go_reads_it() {
+    for (pod_key, names_key) in [("pod", "nodenames"), ("POD", "NODENAMES"), ("Pod", "nodeNames")] {
+        let answer = filtered(&json!({pod_key: pod(), names_key: ["a"], "unknown": {"a": [1]}}));
+        assert_eq!(answer["NodeNames"], json!(["a"]));
+    }
+    let answer = filtered(&json!({"pod": pod(), "nodes": {"Items": [{"metadata": {"name": "a"}}]}}));
+    assert_eq!(answer["Nodes"]["items"], json!([{"metadata": {"name": "a"}}]));
+}
+
+#[test]
+fn names_with_escapes_are_read_too() {
+    let body = r#"{"Pod": {}, "NodeN\u0061mes": ["n\u006fde-z"]}"#;
+    let args = Args::parse(body.as_bytes()).unwrap();
+    assert_eq!(args.nodes.names().collect::<Vec<_>>(), ["node-z"]);
+}
+
+#[test]
+fn scores_are_a_bare_list_within_bounds() {
+    let body = names(&["a", "full-1", "k"]).to_string();
+    let args = Args::parse(body.as_bytes()).unwrap();
+    let (answer, kept) = scores(&args.nodes, &mut by_name).unwrap();
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    let want = json!([{"Host": "a", "Score": 0}, {"Host": "full-1", "Score": 0}, {"Host": "k", "Score": 7}]);
+    assert_eq!((answer, kept), (want, 2));
+}
+
+#[test]
+fn a_late_answer_is_an_error_and_not_a_part_of_one() {
+    let body = names(&["a", "b"]).to_string();
+    let args = Args::parse(body.as_bytes()).unwrap();
+    let mut late = |name: &str| if name == "a" { by_name(name) } else { Err(Failure::Late) };
+    assert_eq!(survivors(&args.nodes, &mut late).unwrap_err(), Failure::Late);
+}
+
+#[test]
+fn every_rule_has_a_reason_without_node_names_or_numbers() {
+    let reasons: BTreeMap<&str, &str> = rules::ALL.iter().map(|rule| (rule.id, reason(rule))).collect();
+    for (id, reason) in reasons {
+        assert!(reason.contains(id), "{id}: {reason}");
+    }
+}
+
+#[tokio::test]
+async fn malformed_questions_are_answered_by_200_with_an_error() {
+    let table = [
+        (String::new(), "not ExtenderArgs: EOF"),
+        ("{}".to_owned(), "Pod is missing"),
+        ("[]".to_owned(), "not ExtenderArgs: invalid type: sequence"),
+        (json!({"Pod": null, "NodeNames": ["a"]}).to_string(), "Pod is missing"),
+        (json!({"Pod": pod(), "Nodes": null, "NodeNames": null}).to_string(), "neither NodeNames nor Nodes"),
+        (json!({"Pod": "x", "NodeNames": ["a"]}).to_string(), "Pod is not an object"),
+        (json!({"Pod": {"spec": {"containers": 1}}, "NodeNames": ["a"]}).to_string(), "spec.containers"),
+        (json!({"Pod": pod(), "NodeNames": [1]}).to_string(), "invalid type: integer"),
+        (json!({"Pod": pod(), "Nodes": {"items": [{}]}}).to_string(), "missing field `metadata`"),
+    ];
+    let setting = Setting::new();
+    for path in ["/scheduler/filter", "/scheduler/prioritize"] {
+        for (body, want) in &table {
+            let answer = setting.post(path, body.clone()).await;
+            assert_eq!((answer.code.as_u16(), answer.length), (200, Some(answer.text.len() as u64)));
+            let answer = answer.json();
+            let error = answer["Error"].as_str().unwrap();
+            assert!(error.contains(want), "{error} does not contain {want}");
+            assert_eq!((&answer["NodeNames"], &answer["Nodes"]), (&Value::Null, &Value::Null));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_pod_without_kind_as_the_scheduler_sends_it_is_judged() {
+    let setting = Setting::new();
+    let mut pod = pod();
+    pod.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
+    let body = json!({"Pod": pod, "NodeNames": ["gpu-1"]}).to_string();
+    let answer = setting.post("/scheduler/filter", body.clone()).await.json();
+    assert_eq!(answer["Error"], "");
+    let scores = setting.post("/scheduler/prioritize", body).await.json();
+    assert_eq!(scores[0]["Host"], "gpu-1");
+    let counted =
+        "sluice_requests_total{endpoint=\"filter\",kind=\"Pod\",operation=\"none\",result=\"answered\"} 1";
+    assert!(setting.counts(counted), "{}", setting.telemetry.text());
+}
+
+#[tokio::test]
+async fn unready_panicking_late_and_shedding_are_answered_by_200_with_an_error() {
+    let body = names(&["gpu-1"]).to_string();
+    let error_of = async |setting: &Setting| {
+        let answer = setting.post("/scheduler/filter", body.clone()).await;
+        assert_eq!(answer.code.as_u16(), 200);
+        answer.json()["Error"].as_str().unwrap().to_owned()
+    };
+    let setting = Setting::with(Limits {
+        extender_timeout: std::time::Duration::from_millis(200),
+        ..Limits::default()
+    });
+    assert_eq!(error_of(&setting).await, "", "control");
+    setting.source.is(Mood::Panics);
+    assert!(error_of(&setting).await.contains("defect"));
+    setting.source.is(Mood::Slow(std::time::Duration::from_millis(250)));
+    assert!(error_of(&setting).await.contains("in time"));
+    setting.source.is(Mood::Well);
+    setting.source.unready.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(error_of(&setting).await.contains("not ready"));
+    assert!(error_of(&Setting::with(Limits { requests: 0, ..Limits::default() })).await.contains("busy"));
+}
+
+#[tokio::test]
+async fn whole_nodes_may_take_64_mebibytes_and_names_8() {
+    let setting =
+        Setting::with(Limits { extender_timeout: std::time::Duration::from_secs(60), ..Limits::default() });
+    let error_of = async |body: String| setting.post("/scheduler/filter", body).await.json()["Error"].clone();
+    let padded = |mut args: String, length: usize| {
+        args.insert_str(1, &" ".repeat(length - args.len()));
+        args
+    };
+    let by_names = names(&["a"]).to_string();
+    let by_nodes = json!({"Pod": pod(), "Nodes": {"items": [{"metadata": {"name": "a"}}]}}).to_string();
+    assert_eq!(error_of(padded(by_names.clone(), 8 << 20)).await, "");
+    assert_eq!(error_of(padded(by_names, (8 << 20) + 1)).await, "the body is larger than 8388608 bytes");
+    assert_eq!(error_of(padded(by_nodes.clone(), 64 << 20)).await, "");
+    assert_eq!(error_of(padded(by_nodes, (64 << 20) + 1)).await, "the body is larger than 67108864 bytes");
+}
