@@ -13,6 +13,10 @@ pub const WHOLE: &str = "nvidia.com/gpu";
 /// Prefix of the extended resource that every DeviceClass has without naming one (KEP-5004).
 pub const DEVICE_CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
+/// Whole cards by the names that their makers' device plugins give them; Karpenter knows the same.
+pub const WHOLE_NAMES: [&str; 5] =
+    [WHOLE, "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "habana.ai/gaudi"];
+
 /// Domains whose names stand for GPUs unless a network word follows.
 pub const DEVICE_MAKERS: [&str; 2] = ["nvidia.com", "amd.com"];
 
@@ -84,7 +88,7 @@ impl GpuResource {
             Some(("deviceclass.resource.kubernetes.io", class)) => {
                 Some(ResourceKind::DeviceClass(class.to_owned()))
             }
-            Some((domain, rest)) if is_other_vendor(domain, rest) => Some(ResourceKind::OtherVendor),
+            _ if WHOLE_NAMES.contains(&name) => Some(ResourceKind::OtherVendor),
             _ => None,
         };
         let kind = kind.or_else(|| {
@@ -136,11 +140,6 @@ impl fmt::Display for GpuResource {
 
 /// Below this, a suggestion would be a guess.
 const LIKELY: f64 = 0.75;
-
-/// Whole devices of other makers: AMD's, Intel's and Habana's device plugins; Karpenter's GPU resources.
-fn is_other_vendor(domain: &str, rest: &str) -> bool {
-    matches!((domain, rest), ("amd.com", "gpu") | ("habana.ai", "gaudi") | ("gpu.intel.com", "i915" | "xe"))
-}
 
 fn nvidia(rest: &str) -> Option<ResourceKind> {
     match rest {

@@ -1,10 +1,12 @@
 //! Files that are generated from the tables of the code. The test fails where one differs; `make generate`
 //! writes them anew.
 
+mod configurations;
 mod kinds;
-mod webhooks;
 
 use std::fs;
+
+use sluice::cli::manifests;
 
 use crate::sources;
 
@@ -13,9 +15,12 @@ const FILES: &[(&str, fn() -> String)] = &[
     ("docs/check-report.schema.json", report_schema),
     ("docs/kinds.md", kinds::document),
     ("docs/rules.md", sluice::report::rules_doc::markdown),
-    ("webhook-config/backstop.yaml", webhooks::backstop),
-    ("webhook-config/mutating.yaml", webhooks::mutating),
-    ("webhook-config/validating.yaml", webhooks::validating),
+    ("deploy/base/picture-role.yaml", manifests::picture_role),
+    ("deploy/base/scheduler-config.yaml", manifests::gpu_scheduler),
+    ("deploy/overlays/availability/default-scheduler.yaml", manifests::default_scheduler),
+    ("webhook-config/backstop.yaml", configurations::backstop),
+    ("webhook-config/mutating.yaml", configurations::mutating),
+    ("webhook-config/validating.yaml", configurations::validating),
 ];
 
 fn report_schema() -> String {

@@ -7,6 +7,7 @@ mod generated;
 mod layers;
 mod licences;
 mod make;
+mod manifests;
 mod readme;
 mod size;
 mod sources;

@@ -1,4 +1,4 @@
-//! `webhook-config/`: what the API server is told about us.
+//! `webhook-config/` and what of `deploy/` comes from tables.
 
 use sluice::cli::manifests::{self, NAMESPACE, Target};
 
