@@ -1,1 +1,3 @@
 //! The `live` room.
+
+pub mod policies;
