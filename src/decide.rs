@@ -19,6 +19,8 @@ mod judge;
 mod patch;
 mod place;
 mod steer;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 use std::sync::Arc;

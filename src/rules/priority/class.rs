@@ -47,13 +47,13 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             continue;
         }
         // The class's own PriorityClass is the policy's promise: without it the Pod runs, only at no
-        // particular priority.
+        // particular priority. First use has none of them, and nobody wants that said at every Pod.
         let Some(class) = class else { continue };
         let Some(promised) = &class.priority_class else { continue };
         if case.world.cluster.priority_class(promised).is_none() {
             findings.under("");
             let path = format!("WorkloadClass {} spec.priorityClassName", class.name);
-            say(case, promised, &path, Some(&**class), rule, findings).at_most(Severity::Warn);
+            say(case, promised, &path, Some(&**class), rule, findings).at_most(Severity::Audit);
         }
     }
 }
