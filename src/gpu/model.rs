@@ -225,3 +225,6 @@ const FILE: &str = include_str!("models.yaml");
 const fn yes() -> bool {
     true
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,7 +47,7 @@ pub enum ResourceKind {
     /// The implicit name of a DeviceClass. Whether its devices are GPUs the class says, not the name.
     DeviceClass(String),
     /// An amount that qualifies a GPU request and is no unit itself: HAMi's `nvidia.com/gpumem`,
-    /// `nvidia.com/gpumem-percentage`, `nvidia.com/gpucores`. Recognised, not managed.
+    /// `nvidia.com/gpumem-percentage`, `nvidia.com/gpucores`, `nvidia.com/priority`. Recognised, not managed.
     Qualifier,
     /// Looks like a GPU name and is none that we know: legacy, misspelt, or a plugin of one's own. Only a
     /// node or pool that advertises it makes it real.
@@ -145,7 +145,7 @@ fn nvidia(rest: &str) -> Option<ResourceKind> {
     match rest {
         "gpu" => return Some(ResourceKind::Whole),
         "gpu.shared" => return Some(ResourceKind::Shared),
-        "gpumem" | "gpumem-percentage" | "gpucores" => return Some(ResourceKind::Qualifier),
+        "gpumem" | "gpumem-percentage" | "gpucores" | "priority" => return Some(ResourceKind::Qualifier),
         _ => {}
     }
     let mig = rest.strip_prefix("mig-")?;

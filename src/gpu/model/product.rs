@@ -1,5 +1,7 @@
 //! Product names and patterns over their words.
 
+use std::fmt;
+
 use serde::Deserialize;
 
 use crate::gpu::MigProfile;
@@ -70,6 +72,12 @@ impl Pattern {
 impl From<String> for Pattern {
     fn from(text: String) -> Self {
         Self(text.split_whitespace().map(str::to_ascii_lowercase).collect())
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0.join(" "))
     }
 }
 
