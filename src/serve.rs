@@ -27,7 +27,7 @@ pub use certificates::{CertificateError, Certificates};
 pub use limits::Limits;
 pub use options::{ExtenderPort, Options};
 pub use run::run;
-pub use server::{Addresses, ServeError, Server};
+pub use server::{Addresses, Bare, ServeError, Server};
 pub use source::{Enough, Fixed, Readiness, Source, Waited};
 
 #[cfg(test)]

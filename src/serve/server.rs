@@ -61,6 +61,15 @@ pub struct Server {
     _watches: JoinSet<()>,
 }
 
+/// Another router behind the same port, TLS and limits of connections, with nothing of ours in it: what the
+/// benchmarks compare with. Ends when it is dropped.
+pub struct Bare {
+    address: SocketAddr,
+    ca_pem: Option<String>,
+    _work: Ports,
+    _watches: JoinSet<()>,
+}
+
 /// Ports that end together.
 #[derive(Default)]
 struct Ports {
@@ -132,6 +141,36 @@ impl Server {
         sleep(keep_serving).await;
         self.work.close(self.drain).await;
         self.status.close(Duration::from_secs(1)).await;
+    }
+}
+
+impl Bare {
+    /// Binds the main port alone and serves `router` there.
+    ///
+    /// # Errors
+    /// If the address or a certificate cannot be used.
+    pub async fn start(
+        options: Options,
+        router: Router,
+        telemetry: &Arc<Telemetry>,
+    ) -> Result<Self, ServeError> {
+        let (mut watches, mut work) = (JoinSet::new(), Ports::default());
+        let tls = tls::prepare(&options, telemetry, &mut watches)?;
+        let encrypted = RustlsAcceptor::new(RustlsConfig::from_config(tls.config)).acceptor(NoDelayAcceptor);
+        let address = work.open(options.address, encrypted, router, &options).await?;
+        Ok(Self { address, ca_pem: tls.ca_pem, _work: work, _watches: watches })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What callers must trust.
+    #[must_use]
+    pub fn ca_pem(&self) -> Option<&str> {
+        self.ca_pem.as_deref()
     }
 }
 
