@@ -199,7 +199,7 @@ fn unread(stage: Stage, uid: String, unreadable: &subject::Unreadable) -> (Outco
 fn tell(gate: &Gate, endpoint: Endpoint, judged: &JudgedSubject) {
     let JudgedSubject { uid, subject, decision, world, took } = judged;
     let best = decision.candidates.first();
-    let mode = best.and_then(|best| world.policies.pool(&best.pool)).map(|pool| pool.mode);
+    let mode = best.and_then(|best| world.pools.get(&best.pool)).map(|live| live.pool.mode);
     gate.telemetry.judged(&Judged { subject, decision, mode });
     telemetry::log::decision(endpoint, uid, subject, decision, *took);
 }

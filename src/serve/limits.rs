@@ -18,7 +18,8 @@ pub struct Limits {
     pub nodes_body: usize,
     /// Requests in flight, separately for admission and extender; more are shed.
     pub requests: usize,
-    /// Bytes of admission bodies in flight; more are shed.
+    /// Bytes of admission bodies in flight; more are shed. Read into JSON and changed, a body takes a
+    /// multiple of its size, which the Pod's memory limit has to hold.
     pub admission_bytes: usize,
     /// Bytes of extender bodies in flight; more are shed.
     pub extender_bytes: usize,
@@ -44,7 +45,7 @@ impl Default for Limits {
             names_body: 8 * MIB,
             nodes_body: 64 * MIB,
             requests: 512,
-            admission_bytes: 64 * MIB,
+            admission_bytes: 16 * MIB,
             extender_bytes: 128 * MIB,
             admission_timeout: Duration::from_secs(2),
             extender_timeout: Duration::from_secs(2),

@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::gate::Gate;
+use super::{certificates::now, gate::Gate};
 
 /// The process runs. Liveness does not depend on the picture: a restart would not bring it back.
 pub(super) async fn healthz() -> &'static str {
@@ -35,6 +35,17 @@ pub(super) async fn readyz(State(gate): State<Arc<Gate>>) -> Response {
 
 /// Prometheus' text format.
 pub(super) async fn metrics(State(gate): State<Arc<Gate>>) -> Response {
+    let world = gate.source.load();
+    let size = world.cluster.size();
+    let age = world.cluster.as_of().map(|as_of| now().saturating_sub(as_of).max(0) as f64);
+    let objects = [
+        ("Node", size.nodes),
+        ("NodeShape", size.shapes),
+        ("Pod", size.bound_pods),
+        ("GpuPod", size.gpu_pods),
+        ("Pool", world.pools.iter().count()),
+    ];
+    gate.telemetry.picture(age, objects);
     let text = gate.telemetry.text();
     ([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response()
 }

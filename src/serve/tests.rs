@@ -2,5 +2,6 @@ mod admission;
 mod certificates;
 mod client;
 mod connections;
+mod judged;
 pub(super) mod setting;
 mod shutdown;

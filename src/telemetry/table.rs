@@ -123,8 +123,11 @@ pub const PICTURE_AGE: Metric = gauge(
 );
 
 /// Size of the picture.
-pub const PICTURE_OBJECTS: Metric =
-    gauge("sluice_picture_objects", "What the picture of the cluster holds.", &["kind"]);
+pub const PICTURE_OBJECTS: Metric = gauge(
+    "sluice_picture_objects",
+    "What the picture of the cluster holds: Node, NodeShape (kinds of equal nodes), Pod (bound), GpuPod, Pool.",
+    &["kind"],
+);
 
 /// Revision of the policies.
 pub const POLICY_INFO: Metric =

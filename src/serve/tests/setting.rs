@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use arc_swap::ArcSwap;
 use axum::{
     Router,
     body::Body,
@@ -20,6 +21,7 @@ use tower::ServiceExt;
 
 use crate::{
     cluster::Cluster,
+    policy, rules,
     serve::{Enough, Limits, Readiness, Source, Waited, gate::Gate, router},
     telemetry::{self, Telemetry},
     world::World,
@@ -35,12 +37,27 @@ pub enum Mood {
 }
 
 /// A source for tests.
-#[derive(Default)]
 pub struct Scripted {
     pub unready: AtomicBool,
     pub mood: Mutex<Mood>,
     pub loads: AtomicUsize,
     pub waits: AtomicUsize,
+    pub world: ArcSwap<World>,
+    /// What the World is after the next wait.
+    pub next: Mutex<Option<Arc<World>>>,
+}
+
+impl Default for Scripted {
+    fn default() -> Self {
+        Self {
+            unready: AtomicBool::default(),
+            mood: Mutex::default(),
+            loads: AtomicUsize::default(),
+            waits: AtomicUsize::default(),
+            world: ArcSwap::new(world(&[])),
+            next: Mutex::default(),
+        }
+    }
 }
 
 impl Scripted {
@@ -49,8 +66,39 @@ impl Scripted {
     }
 }
 
-pub fn world() -> Arc<World> {
-    Arc::new(World::new(Arc::default(), Cluster::none()))
+/// The built-in policies over these objects.
+pub fn world(objects: &[Value]) -> Arc<World> {
+    let cluster = Cluster::from_documents(objects.to_vec()).expect("the objects can be read");
+    Arc::new(World::new(Arc::new(policy::built_in(&rules::ids())), cluster))
+}
+
+/// One node with eight whole H100s, and the PriorityClass of the class llm.
+pub fn small_cluster() -> Vec<Value> {
+    let node = json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "gpu-1", "labels": {
+            "kubernetes.io/hostname": "gpu-1",
+            "nvidia.com/gpu.present": "true",
+            "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3",
+            "nvidia.com/gpu.memory": "81559",
+            "nvidia.com/gpu.count": "8",
+            "nvidia.com/gpu.replicas": "1",
+            "nvidia.com/gpu.sharing-strategy": "none",
+            "nvidia.com/mig.strategy": "single",
+            "nvidia.com/mig.capable": "true"
+        }},
+        "spec": {"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
+        "status": {
+            "allocatable": {"cpu": "64", "memory": "512Gi", "pods": "110", "nvidia.com/gpu": "8"},
+            "capacity": {"cpu": "64", "memory": "512Gi", "pods": "110", "nvidia.com/gpu": "8"}
+        }
+    });
+    vec![node, priority_class("gpu-llm")]
+}
+
+pub fn priority_class(name: &str) -> Value {
+    json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 1000})
 }
 
 impl Source for Scripted {
@@ -62,7 +110,7 @@ impl Source for Scripted {
             Mood::Panics => panic!("a defect with env value hunter2"),
             Mood::Slow(time) => sleep(time),
         }
-        world()
+        self.world.load_full()
     }
 
     fn is_ready(&self) -> bool {
@@ -74,9 +122,14 @@ impl Source for Scripted {
         Readiness { missing, notes: vec!["policies/pools.yaml:3:1: unknown field `mod`".to_owned()] }
     }
 
-    fn wait_for<'a>(&'a self, _enough: Enough<'a>, _at_most: Duration) -> Waited<'a> {
+    fn wait_for<'a>(&'a self, enough: Enough<'a>, at_most: Duration) -> Waited<'a> {
         self.waits.fetch_add(1, Ordering::Relaxed);
-        Box::pin(std::future::ready(world()))
+        assert!(!enough(&self.world.load()), "waits only for what is missing");
+        assert_eq!(at_most, Duration::from_millis(300));
+        if let Some(next) = self.next.lock().unwrap().take() {
+            self.world.store(next);
+        }
+        Box::pin(std::future::ready(self.world.load_full()))
     }
 }
 
