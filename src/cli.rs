@@ -4,6 +4,7 @@
 //! Exit status: 0 all is well, 1 something was refused (or did not go as expected), 2 bad usage or input
 //! that cannot be read.
 
+mod certs;
 mod check;
 mod completion;
 mod explain;
@@ -11,6 +12,7 @@ mod input;
 mod judge;
 pub mod manifests;
 mod output;
+mod pools;
 mod schema;
 mod world;
 
@@ -40,8 +42,10 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Arguments),
+    Pools(pools::Arguments),
     Explain(explain::Arguments),
     Schema(schema::Arguments),
+    Certs(certs::Arguments),
     Completion(completion::Arguments),
 }
 
@@ -50,8 +54,10 @@ enum Command {
 pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Pools(arguments) => pools::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
+        Command::Certs(arguments) => certs::run(&arguments),
         Command::Completion(arguments) => completion::run(&arguments),
     };
     result.unwrap_or_else(|error| {

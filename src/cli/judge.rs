@@ -8,10 +8,10 @@ use std::{
 use super::input::Object;
 use crate::{
     cluster::Kind,
-    decide::{Decision, decide},
+    decide::{Decision, Reach, decide, fit},
     policy::Severity,
     report::{NodeResult, ObjectResult, VerdictWord},
-    subject::{Facts, Reading, Subject, read},
+    subject::{Facts, Reading, read},
     world::World,
 };
 
@@ -86,13 +86,18 @@ impl Judge {
             }
         }
         if self.nodes {
-            result.nodes = self.nodes(&subject, &decision);
+            result.nodes = self.nodes(&decision);
         }
         Judged::Result(Box::new(result))
     }
 
-    fn nodes(&self, _subject: &Subject, _decision: &Decision) -> Vec<NodeResult> {
-        Vec::new()
+    /// Asked of single Pods that concern us; a template makes Pods of several kinds.
+    fn nodes(&self, decision: &Decision) -> Vec<NodeResult> {
+        if !decision.relevant || decision.need.is_none() {
+            return Vec::new();
+        }
+        let fit = |name: &str| fit(&self.world, decision, name, Reach::Everything);
+        self.world.cluster.nodes().map(|node| NodeResult::new(&node.name, &fit(&node.name))).collect()
     }
 }
 

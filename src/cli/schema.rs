@@ -14,19 +14,22 @@ use crate::report;
   sluice schema report")]
 pub(super) struct Arguments {
     /// What the schema describes
-    #[arg(value_enum, default_value_t = Subject::Report)]
+    #[arg(value_enum, default_value_t = Subject::Policies)]
     of: Subject,
 }
 
 /// What has a schema.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Subject {
+    /// The files of a policy directory
+    Policies,
     /// The report of `sluice check -o json`
     Report,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let schema = match arguments.of {
+        Subject::Policies => crate::policy::schema(),
         Subject::Report => report::json::schema(),
     };
     let mut out = output::standard();

@@ -97,7 +97,7 @@ pub fn audit_annotations(subject: &Subject, decision: &Decision) -> BTreeMap<&'s
 /// Why the extender rejects a node: constant for each rule, because the scheduler groups nodes by this text.
 #[must_use]
 pub fn filter_reason(rule: &Rule) -> String {
-    format!("sluice {}: {}", rule.id, rule.summary)
+    format!("sluice {}, unmet: {}", rule.id, rule.summary)
 }
 
 /// One line for a finding: `RULE  PATH (container NAME): is X; should be Y; fix: …`.

@@ -1,0 +1,114 @@
+//! `sluice certs`: a serving certificate as a Secret, and both webhook configurations with its authority.
+
+use std::{io::Write, process::ExitCode};
+
+use anyhow::Context;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::json;
+
+use super::{
+    manifests::{self, Target},
+    output,
+};
+use crate::{
+    k8s::{names, yaml},
+    serve::certificates,
+};
+
+/// Name of the Service that the API server calls.
+const SERVICE: &str = "sluice";
+/// Name of the Secret that the Deployment mounts.
+const SECRET: &str = "sluice-serving-cert";
+
+/// Print a serving certificate and the webhook configurations that trust it
+///
+/// Makes a certificate authority and a certificate for the Service `sluice`, and prints three objects: the
+/// Secret with certificate and key, and both webhook configurations with the authority filled in. The
+/// authority's key is kept nowhere: run the command again to renew, it replaces all three together.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sluice certs -n sluice-system | kubectl apply -f -
+  sluice certs -n sluice-system --days 90")]
+pub(super) struct Arguments {
+    /// Namespace that sluice runs in
+    #[arg(short, long, value_name = "NS", default_value = manifests::NAMESPACE)]
+    namespace: String,
+    /// Days until the certificate ends
+    #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    days: u32,
+    /// A further DNS name or IP address of the server; may be repeated
+    #[arg(long, value_name = "NAME")]
+    name: Vec<String>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let namespace = &arguments.namespace;
+    let problems = names::label_value_problems(namespace);
+    anyhow::ensure!(
+        problems.is_empty() && !namespace.is_empty(),
+        "{namespace:?} is no namespace name; give the one that sluice runs in, such as {}",
+        manifests::NAMESPACE
+    );
+    let mut names: Vec<String> = ["", ".cluster.local"]
+        .map(|domain| format!("{SERVICE}.{namespace}.svc{domain}"))
+        .into_iter()
+        .collect();
+    names.extend(arguments.name.iter().cloned());
+    let issued = certificates::issue(&names, arguments.days)
+        .with_context(|| format!("no certificate for {}", names.join(", ")))?;
+    let secret = secret(namespace, &issued)?;
+    let ca = BASE64_STANDARD.encode(&issued.ca_pem);
+    let target = Target { namespace, ca_bundle: Some(&ca) };
+    let mut out = output::standard();
+    write!(
+        out,
+        "{secret}---\n{}---\n{}",
+        manifests::mutating_yaml(target),
+        manifests::validating_yaml(target)
+    )?;
+    out.flush()?;
+    output::say("note: the Secret holds a private key; apply it, do not commit it");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn secret(namespace: &str, issued: &certificates::Issued) -> anyhow::Result<String> {
+    let data = |pem: &str| BASE64_STANDARD.encode(pem);
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": SECRET,
+            "namespace": namespace,
+            "labels": {"app.kubernetes.io/name": "sluice"},
+        },
+        "type": "kubernetes.io/tls",
+        "data": {
+            "ca.crt": data(&issued.ca_pem),
+            "tls.crt": data(&issued.chain_pem),
+            "tls.key": data(&issued.key_pem),
+        },
+    });
+    Ok(yaml::to_text(&secret)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_secret_holds_a_pair_that_the_authority_signed() {
+        let issued = certificates::issue(&["sluice.ns.svc".to_owned()], 1).expect("a certificate");
+        let text = secret("ns", &issued).expect("YAML");
+        let read = yaml::documents(&text).next().expect("a document").expect("YAML").value;
+        let pem = |key: &str| {
+            let bytes = BASE64_STANDARD.decode(read["data"][key].as_str().expect("text")).expect("base64");
+            x509_parser::pem::parse_x509_pem(&bytes).expect("PEM").1
+        };
+        let (authority, leaf) = (pem("ca.crt"), pem("tls.crt"));
+        let (authority, leaf) =
+            (authority.parse_x509().expect("a certificate"), leaf.parse_x509().expect("a certificate"));
+        assert_eq!(leaf.issuer(), authority.subject());
+        assert_eq!(pem("tls.key").label, "PRIVATE KEY");
+        assert_eq!(read["metadata"]["namespace"], "ns");
+    }
+}
