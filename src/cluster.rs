@@ -287,3 +287,6 @@ const fn workload_index(kind: Kind) -> Option<usize> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;
