@@ -83,7 +83,7 @@ pub(super) fn select(members: &[&Arc<Shape>], others: &[&Arc<Shape>]) -> Option<
     let term = NodeSelectorTerm { match_expressions: expressions, match_fields: Vec::new() };
     let compiled = Term::compile(&term);
     let selects = |shape: &&Arc<Shape>| compiled.matches(None, &shape.labels);
-    (members.iter().all(|shape| selects(shape)) && !others.iter().any(|shape| selects(shape))).then_some(term)
+    (members.iter().all(&selects) && !others.iter().any(selects)).then_some(term)
 }
 
 /// What all members have in common under a key: some values, or that none has it.
