@@ -44,8 +44,9 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
                 && budget.killed.earliest < needed
             {
                 let (field, timing) = of(container, budget.probe);
-                let threshold = timing.map_or(0, |timing| timing.failure_threshold_for(needed));
-                let period = timing.map_or(10, |timing| timing.period);
+                // As a probe of its own, without the delay that the other one has.
+                let own = Timing { initial_delay: 0, ..timing };
+                let (threshold, period) = (own.failure_threshold_for(needed), own.period);
                 findings
                     .add(
                         rule,
@@ -69,11 +70,12 @@ pub fn uses_gpu(container: &Container) -> bool {
     !resources.claims.is_empty() || names.any(|name| crate::gpu::resource::is_gpu_like(name))
 }
 
-fn of(container: &Container, kind: ProbeKind) -> (&'static str, Option<Timing>) {
+fn of(container: &Container, kind: ProbeKind) -> (&'static str, Timing) {
     let (field, probe) = match kind {
         ProbeKind::Liveness => ("livenessProbe", &container.liveness_probe),
         ProbeKind::Readiness => ("readinessProbe", &container.readiness_probe),
         ProbeKind::Startup => ("startupProbe", &container.startup_probe),
     };
-    (field, probe.as_ref().map(Timing::of))
+    // The budget was computed from this very probe, so it is there.
+    (field, Timing::of(&probe.clone().unwrap_or_default()))
 }
