@@ -4,9 +4,11 @@
 //! Exit status: 0 all is well, 1 something was refused (or did not go as expected), 2 bad usage or input
 //! that cannot be read.
 
+mod cases;
 mod certs;
 mod check;
 mod completion;
+mod demo;
 mod explain;
 mod input;
 mod judge;
@@ -41,6 +43,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Arguments),
     Check(check::Arguments),
     Pools(pools::Arguments),
     Explain(explain::Arguments),
@@ -53,6 +56,7 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Pools(arguments) => pools::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
