@@ -12,10 +12,13 @@ mod demo;
 mod explain;
 mod input;
 mod judge;
+mod live;
 pub mod manifests;
 mod output;
 mod pools;
 mod schema;
+mod serve;
+mod snapshot;
 mod world;
 
 use std::{io, process::ExitCode};
@@ -43,9 +46,11 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Serve(Box<serve::Arguments>),
     Demo(demo::Arguments),
     Check(check::Arguments),
     Pools(pools::Arguments),
+    Snapshot(snapshot::Arguments),
     Explain(explain::Arguments),
     Schema(schema::Arguments),
     Certs(certs::Arguments),
@@ -56,9 +61,11 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Pools(arguments) => pools::run(&arguments),
+        Command::Snapshot(arguments) => snapshot::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Certs(arguments) => certs::run(&arguments),

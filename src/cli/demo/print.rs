@@ -64,7 +64,7 @@ fn changes(story: &Story) -> Vec<String> {
             None => lines.push((change.rule, &change.why, vec![&change.path])),
         }
     }
-    lines.iter().map(|(rule, why, paths)| format!("{rule}: {}: {why}", paths.join(", "))).collect()
+    lines.iter().map(|(rule, why, paths)| format!("{rule}: {why} ({})", paths.join(", "))).collect()
 }
 
 /// Nodes that fit with their scores, then the others by reason.
