@@ -9,6 +9,7 @@
 mod admission;
 mod callers;
 pub mod certificates;
+mod clock;
 mod deadline;
 mod extender;
 mod gate;

@@ -67,6 +67,7 @@ pub struct Telemetry {
     policy_time: IntGaugeVec,
     certificate_end: IntGaugeVec,
     certificate_reloads: IntCounterVec,
+    connection_failures: IntCounterVec,
 }
 
 /// One request in flight; ends with the value.
@@ -124,6 +125,7 @@ impl Telemetry {
             policy_time: at.gauges(&table::POLICY_RELOAD_TIME),
             certificate_end: at.gauges(&table::CERTIFICATE_END),
             certificate_reloads: at.counters(&table::CERTIFICATE_RELOADS),
+            connection_failures: at.counters(&table::CONNECTION_FAILURES),
             registry,
         }
     }
@@ -166,6 +168,11 @@ impl Telemetry {
     /// A changed certificate could not be used; the one before is kept.
     pub fn certificate_failed(&self) {
         self.certificate_reloads.with_label_values(&["failure"]).inc();
+    }
+
+    /// A connection ended in its handshake, for that reason in a word.
+    pub fn connection_failed(&self, reason: &'static str) {
+        self.connection_failures.with_label_values(&[reason]).inc();
     }
 
     /// Age of the picture in seconds, where it is known, and how many objects of each kind it holds.

@@ -8,7 +8,7 @@
 
 use std::{
     sync::Arc,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -18,8 +18,11 @@ use axum::{
     response::Response,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use tokio::time::Instant as Deadline;
 
 use super::{
+    clock::now,
     gate::{Failure, Gate},
     review::{AdmissionRequest, AdmissionResponse, Status},
 };
@@ -64,7 +67,7 @@ struct JudgedSubject {
 async fn admit(gate: &Gate, endpoint: Endpoint, request: Request) -> Response {
     let started = Instant::now();
     let _in_flight = gate.telemetry.in_flight(endpoint);
-    let passed = gate.pass(endpoint, request, |body, _| answer(gate, endpoint, body)).await;
+    let passed = gate.pass(endpoint, request, |body, deadline| answer(gate, endpoint, body, deadline)).await;
     let (kind, operation, outcome) = match &passed {
         Ok(admitted) => (admitted.kind.as_str(), admitted.operation, admitted.outcome),
         Err(failure) => ("", "", failure.outcome()),
@@ -84,7 +87,12 @@ async fn admit(gate: &Gate, endpoint: Endpoint, request: Request) -> Response {
     }
 }
 
-async fn answer(gate: &Gate, endpoint: Endpoint, body: bytes::Bytes) -> Result<Admitted, Failure> {
+async fn answer(
+    gate: &Gate,
+    endpoint: Endpoint,
+    body: Bytes,
+    deadline: Deadline,
+) -> Result<Admitted, Failure> {
     let mut request = AdmissionRequest::parse(&body)?;
     drop(body);
     let operation = request.operation()?;
@@ -107,7 +115,7 @@ async fn answer(gate: &Gate, endpoint: Endpoint, body: bytes::Bytes) -> Result<A
             finish(outcome, response, None)
         }
         Reading::Subject(subject) => {
-            let judged = judge(gate, endpoint, uid, subject).await;
+            let judged = judge(gate, (endpoint, deadline), uid, subject).await;
             let (outcome, response) = respond(stage, &judged);
             finish(outcome, response, Some(judged))
         }
@@ -121,7 +129,12 @@ fn is_status(request: &AdmissionRequest) -> bool {
 
 /// One decision, and a second one where a refusal rests on something that the picture may show any moment:
 /// GitOps applies Namespace, PriorityClass and Deployment within milliseconds.
-async fn judge(gate: &Gate, endpoint: Endpoint, uid: String, subject: Box<Subject>) -> JudgedSubject {
+async fn judge(
+    gate: &Gate,
+    (endpoint, deadline): (Endpoint, Deadline),
+    uid: String,
+    subject: Box<Subject>,
+) -> JudgedSubject {
     let started = Instant::now();
     let world = gate.source.load();
     let decision = decide(&world, &subject);
@@ -131,7 +144,9 @@ async fn judge(gate: &Gate, endpoint: Endpoint, uid: String, subject: Box<Subjec
         return JudgedSubject { uid, subject, decision, world, took };
     }
     let enough = |world: &World| !rests_on_absence(&decide(world, &subject));
-    let world = gate.source.wait_for(&enough, gate.limits.absence_wait).await;
+    // Half of what is left, at most: the answer has to be made and sent as well.
+    let left = deadline.saturating_duration_since(Deadline::now()) / 2;
+    let world = gate.source.wait_for(&enough, gate.limits.absence_wait.min(left)).await;
     let decision = decide(&world, &subject);
     gate.telemetry.waited(endpoint, !rests_on_absence(&decision));
     JudgedSubject { uid, subject, decision, world, took }
@@ -202,12 +217,6 @@ fn tell(gate: &Gate, endpoint: Endpoint, judged: &JudgedSubject) {
     let mode = best.and_then(|best| world.pools.get(&best.pool)).map(|live| live.pool.mode);
     gate.telemetry.judged(&Judged { subject, decision, mode });
     telemetry::log::decision(endpoint, uid, subject, decision, *took);
-}
-
-/// Unix seconds: the one place where time enters an admission decision.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn failed(failure: &Failure) -> Response {

@@ -20,7 +20,7 @@ use rustls::{
 };
 
 pub use issue::{Issued, issue};
-pub(super) use pair::{Pair, certificates, now};
+pub(super) use pair::{Pair, certificates};
 pub(super) use watch::{Watched, watch};
 
 /// Where the serving certificate comes from.

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use self::wire::{Args, FilterResult, HostPriority, Nodes};
 use super::{
-    certificates::now,
+    clock::now,
     gate::{Failure, Gate},
 };
 use crate::{

@@ -71,8 +71,8 @@ pub struct Bare {
 }
 
 /// Ports that end together.
-#[derive(Default)]
 struct Ports {
+    telemetry: Arc<Telemetry>,
     handle: Handle<SocketAddr>,
     tasks: JoinSet<io::Result<()>>,
 }
@@ -89,8 +89,8 @@ impl Server {
     ) -> Result<Self, ServeError> {
         let mut watches = JoinSet::new();
         let tls = tls::prepare(&options, &telemetry, &mut watches)?;
+        let (mut work, mut status) = (Ports::new(&telemetry), Ports::new(&telemetry));
         let gate = Arc::new(Gate::new(source, telemetry, options.limits));
-        let (mut work, mut status) = (Ports::default(), Ports::default());
         let encrypted = RustlsAcceptor::new(RustlsConfig::from_config(tls.config)).acceptor(NoDelayAcceptor);
         let main =
             work.open(options.address, encrypted.clone(), router::gate(gate.clone()), &options).await?;
@@ -154,7 +154,7 @@ impl Bare {
         router: Router,
         telemetry: &Arc<Telemetry>,
     ) -> Result<Self, ServeError> {
-        let (mut watches, mut work) = (JoinSet::new(), Ports::default());
+        let (mut watches, mut work) = (JoinSet::new(), Ports::new(telemetry));
         let tls = tls::prepare(&options, telemetry, &mut watches)?;
         let encrypted = RustlsAcceptor::new(RustlsConfig::from_config(tls.config)).acceptor(NoDelayAcceptor);
         let address = work.open(options.address, encrypted, router, &options).await?;
@@ -175,6 +175,10 @@ impl Bare {
 }
 
 impl Ports {
+    fn new(telemetry: &Arc<Telemetry>) -> Self {
+        Self { telemetry: telemetry.clone(), handle: Handle::default(), tasks: JoinSet::new() }
+    }
+
     async fn open<A>(
         &mut self,
         address: SocketAddr,
@@ -198,6 +202,11 @@ impl Ports {
         if options.http1_only {
             server = server.http1_only();
         }
+        let telemetry = self.telemetry.clone();
+        server = server.accept_error_handler(move |_, error| {
+            tracing::debug!(port = bound.port(), %error, "no connection came of it");
+            telemetry.connection_failed(why(error.kind()));
+        });
         server.http_builder().http1().header_read_timeout(options.limits.next_request);
         server.http_builder().http2().keep_alive_interval(options.limits.next_request);
         self.tasks.spawn(server.serve(router.into_make_service()));
@@ -216,5 +225,16 @@ impl Ports {
     async fn close(mut self, drain: Duration) {
         self.handle.graceful_shutdown(Some(drain));
         while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+/// Why no connection came of a try, in a word: a client that does not trust our certificate is `tls`, a
+/// probe that only looks whether the port is open is `closed`.
+const fn why(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::InvalidData => "tls",
+        io::ErrorKind::TimedOut => "timeout",
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "closed",
+        _ => "other",
     }
 }

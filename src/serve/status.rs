@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{certificates::now, gate::Gate};
+use super::{clock::now, gate::Gate};
 
 /// The process runs. Liveness does not depend on the picture: a restart would not bring it back.
 pub(super) async fn healthz() -> &'static str {

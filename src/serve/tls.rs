@@ -12,7 +12,8 @@ use tokio::task::JoinSet;
 use super::{
     CertificateError, Certificates, Options,
     callers::Verifier,
-    certificates::{Pair, Serving, Watched, issue, now, read, watch},
+    certificates::{Pair, Serving, Watched, issue, read, watch},
+    clock::now,
 };
 use crate::telemetry::Telemetry;
 

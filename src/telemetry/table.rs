@@ -161,6 +161,14 @@ pub const CERTIFICATE_RELOADS: Metric = counter(
     &["result"],
 );
 
+/// Failed connections.
+pub const CONNECTION_FAILURES: Metric = counter(
+    "sluice_connection_failures_total",
+    "Connections that ended in their TLS handshake: tls (such as a client that does not trust the certificate, \
+     or that we do not trust), timeout, closed (a probe of the port), other.",
+    &["reason"],
+);
+
 /// The build.
 pub const BUILD_INFO: Metric = gauge("sluice_build_info", "Always 1; the version that runs.", &["version"]);
 
@@ -184,6 +192,7 @@ pub const ALL: &[&Metric] = &[
     &POLICY_RELOAD_TIME,
     &CERTIFICATE_END,
     &CERTIFICATE_RELOADS,
+    &CONNECTION_FAILURES,
     &BUILD_INFO,
 ];
 

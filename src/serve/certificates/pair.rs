@@ -1,9 +1,6 @@
 //! A certificate chain and its key, read from PEM and checked.
 
-use std::{
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::sync::Arc;
 
 use rustls::{
     crypto::ring,
@@ -45,12 +42,6 @@ pub(in crate::serve) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'s
         .collect::<Result<_, _>>()
         .map_err(|error| refused(error.to_string()))?;
     if all.is_empty() { Err(refused("there is none".to_owned())) } else { Ok(all) }
-}
-
-/// Unix seconds.
-pub(in crate::serve) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn not_after(chain: &[CertificateDer<'_>]) -> Result<i64, CertificateError> {

@@ -203,7 +203,7 @@ async fn a_decision_past_the_deadline_is_answered_by_503() {
     assert!(setting.counts(
         "sluice_requests_total{endpoint=\"mutate\",kind=\"none\",operation=\"none\",result=\"late\"} 1"
     ));
-    assert_eq!(setting.post("/mutate?timeout=2s", body).await.code, StatusCode::OK);
+    assert_eq!(setting.post("/mutate?timeout=20s", body).await.code, StatusCode::OK);
 }
 
 #[tokio::test]

@@ -70,6 +70,15 @@ impl Service {
         }
     }
 
+    /// Until that replica has answered so many.
+    async fn until_answered(&self, replica: usize, count: usize) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while self.answered[replica].load(Ordering::Relaxed) < count {
+            assert!(Instant::now() < end, "replica {replica} answers too few");
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     /// Learns of readiness as a cluster does: by asking, and late.
     async fn learn(&self, status: SocketAddr) {
         while !self.end.load(Ordering::Relaxed) {
@@ -101,17 +110,15 @@ async fn rolling_restart(client: fn(&Tls) -> Https) {
     }
     let learning = service.clone();
     tasks.push(tokio::spawn(async move { learning.learn(status).await }));
-    sleep(Duration::from_millis(300)).await;
-    first.server.shutdown(Duration::from_millis(700)).await;
-    sleep(Duration::from_millis(200)).await;
+    service.until_answered(0, 20).await;
+    first.server.shutdown(Duration::from_secs(2)).await;
+    service.until_answered(1, 20).await;
     service.end.store(true, Ordering::Relaxed);
     for task in tasks {
         task.await.unwrap();
     }
-    let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
-    let (by_first, by_second) = (count(&service.answered[0]), count(&service.answered[1]));
-    assert!(by_first > 20 && by_second > 20, "{by_first} and {by_second} were answered");
-    assert_eq!(count(&service.failed), 0, "failed beside {by_first} and {by_second} answered");
+    let answered = service.answered.each_ref().map(|count| count.load(Ordering::Relaxed));
+    assert_eq!(service.failed.load(Ordering::Relaxed), 0, "failed, beside {answered:?} answered");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,7 +137,7 @@ async fn while_it_keeps_serving_it_is_unready_and_says_why_and_still_answers() {
     let (addresses, tls) = (replica.server.addresses(), Tls::trusting(replica.server.ca_pem().unwrap()));
     let status = addresses.status.unwrap();
     assert_eq!(readiness(status).await.unwrap().0, StatusCode::OK);
-    let ending = tokio::spawn(replica.server.shutdown(Duration::from_millis(800)));
+    let ending = tokio::spawn(replica.server.shutdown(Duration::from_secs(2)));
     sleep(Duration::from_millis(100)).await;
     let (code, text) = readiness(status).await.unwrap();
     assert_eq!(code, StatusCode::SERVICE_UNAVAILABLE);
