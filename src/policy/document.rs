@@ -2,8 +2,10 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
+use serde_path_to_error::Segment;
 
 use super::{
+    compile::Place,
     error::{Faults, Position, nearest},
     load::{SourceFile, is_policy_file},
     raw::{self, API_VERSION, Kind},
@@ -43,6 +45,9 @@ pub(super) fn read_all(files: &[SourceFile], all: &mut Faults<'_>) -> Vec<Docume
     for file in files.iter().filter(|file| is_policy_file(&file.path)) {
         let mut faults = Faults::new(&file.path);
         for chunk in tree::chunks(&file.text) {
+            if tree::head(chunk).is_some_and(|(version, kind)| is_foreign(&version, &kind)) {
+                continue;
+            }
             match tree::parse(chunk) {
                 Ok(node) => documents.extend(read(node, &file.path, &mut faults)),
                 Err((at, why)) => faults.push(at, "bad YAML".to_owned(), why, None),
@@ -53,12 +58,26 @@ pub(super) fn read_all(files: &[SourceFile], all: &mut Faults<'_>) -> Vec<Docume
     documents
 }
 
+/// An object that is neither ours nor read for its own sake.
+fn is_foreign(version: &str, kind: &str) -> bool {
+    let named = !version.is_empty() && !kind.is_empty();
+    named && group(version) != raw::GROUP && Kind::parse(kind).is_none() && !is_priority_class(version, kind)
+}
+
+fn is_priority_class(version: &str, kind: &str) -> bool {
+    group(version) == "scheduling.k8s.io" && kind == "PriorityClass"
+}
+
+fn group(version: &str) -> &str {
+    version.split_once('/').map_or("", |(group, _)| group)
+}
+
 /// A document of ours or a PriorityClass; nothing for other objects and for what has no recognisable kind.
 fn read(node: Node, file: &str, faults: &mut Faults<'_>) -> Option<Document> {
     let version = node.get("apiVersion").and_then(Node::text).unwrap_or_default();
     let kind = node.get("kind").and_then(Node::text).unwrap_or_default();
     let document = |kind, name, raw, node| Some(Document { file: file.to_owned(), kind, name, node, raw });
-    if version.starts_with("scheduling.k8s.io/") && kind == "PriorityClass" {
+    if is_priority_class(version, kind) {
         let raw = priority_class(&node, faults).map(|class| Raw::Priority(Box::new(class)));
         return document(None, None, raw, node);
     }
@@ -75,7 +94,7 @@ fn ours(node: &Node, version: &str, kind: &str, faults: &mut Faults<'_>) -> Opti
         faults.push(node.at, what, "a policy is a mapping with apiVersion and kind", None);
         return None;
     }
-    let in_group = version.split('/').next() == Some(raw::GROUP);
+    let in_group = group(version) == raw::GROUP;
     match Kind::parse(kind) {
         Some(kind) => Some(kind),
         None if in_group => {
@@ -127,19 +146,17 @@ fn typed<T: DeserializeOwned>(json: Json, node: &Node, faults: &mut Faults<'_>) 
     match serde_path_to_error::deserialize(json) {
         Ok(raw) => Some(raw),
         Err(error) => {
-            faults.push(node.at, format!("bad {}", error.path()), error.inner().to_string(), None);
+            let place = error.path().iter().fold(Place::of(node), |place, step| match step {
+                Segment::Map { key } => place.key(key),
+                Segment::Seq { index } => place.item(*index),
+                Segment::Enum { .. } | Segment::Unknown => place,
+            });
+            faults.push(place.at(), format!("bad {}", error.path()), error.inner().to_string(), None);
             None
         }
     }
 }
 
 fn priority_class(node: &Node, faults: &mut Faults<'_>) -> Option<PriorityClass> {
-    match serde_path_to_error::deserialize(node.to_json()) {
-        Ok(class) => Some(class),
-        Err(error) => {
-            let what = format!("bad PriorityClass, {}", error.path());
-            faults.push(node.at, what, error.inner().to_string(), None);
-            None
-        }
-    }
+    typed(node.to_json(), node, faults)
 }

@@ -54,7 +54,8 @@ impl Checker<'_, '_> {
         match node.text() {
             Some(text) if words.contains(&text) => Some(Json::String(text.to_owned())),
             Some(text) => {
-                let suggestion = nearest(text, words.iter().copied());
+                // Where one word is possible, it is said already.
+                let suggestion = (words.len() > 1).then(|| nearest(text, words.iter().copied())).flatten();
                 self.faults.push(node.at, format!("{path} is `{text}`"), one_of(&words), suggestion);
                 None
             }

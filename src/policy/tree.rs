@@ -80,11 +80,33 @@ fn has_content(text: &str) -> bool {
     })
 }
 
+/// Deepest nesting of a document. Reading recurses and takes tens of kilobytes a level without
+/// optimisation; the deepest place of the schema is nine levels down.
+const DEEPEST: usize = 24;
+
+/// `apiVersion` and `kind` of a document, read without recursion, so that objects of other groups (a
+/// CustomResourceDefinition nests deeply) need not be read further. Nothing where they are not plain text.
+pub(super) fn head(chunk: Chunk<'_>) -> Option<(String, String)> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Head {
+        api_version: String,
+        kind: String,
+    }
+    let options = serde_saphyr::options! { with_snippet: false };
+    let head: Head = serde_saphyr::from_str_with_options(chunk.text, options).ok()?;
+    Some((head.api_version, head.kind))
+}
+
 /// Parses one document. An error is what is wrong and where, lines counted in the file.
 pub(super) fn parse(chunk: Chunk<'_>) -> Result<Node, (Position, String)> {
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
         with_snippet: false,
+        budget: serde_saphyr::budget! {
+            max_depth: DEEPEST,
+            flow_nesting_limit: DEEPEST,
+        },
     };
     let mut node: Node = serde_saphyr::from_str_with_options(chunk.text, options).map_err(|error| {
         let at =

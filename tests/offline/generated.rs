@@ -18,6 +18,7 @@ const FILES: &[(&str, fn() -> String)] = &[
     ("deploy/base/picture-role.yaml", manifests::picture_role),
     ("deploy/base/scheduler-config.yaml", manifests::gpu_scheduler),
     ("deploy/overlays/availability/default-scheduler.yaml", manifests::default_scheduler),
+    ("policies/schema.json", policy_schema),
     ("webhook-config/backstop.yaml", configurations::backstop),
     ("webhook-config/mutating.yaml", configurations::mutating),
     ("webhook-config/validating.yaml", configurations::validating),
@@ -26,6 +27,10 @@ const FILES: &[(&str, fn() -> String)] = &[
 fn report_schema() -> String {
     let schema = sluice::report::json::schema();
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
+}
+
+fn policy_schema() -> String {
+    serde_json::to_string_pretty(&sluice::policy::schema()).expect("a schema is JSON") + "\n"
 }
 
 #[test]

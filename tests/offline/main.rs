@@ -4,10 +4,12 @@
 
 mod architecture;
 mod generated;
+mod golden;
 mod layers;
 mod licences;
 mod make;
 mod manifests;
+mod policies;
 mod readme;
 mod size;
 mod sources;

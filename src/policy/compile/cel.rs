@@ -16,6 +16,22 @@ use crate::policy::{
 /// The only variable.
 const VARIABLE: &str = "pod";
 
+/// Functions that are suggested.
+const FUNCTIONS: [&str; 12] = [
+    "all",
+    "contains",
+    "endsWith",
+    "exists",
+    "exists_one",
+    "filter",
+    "has",
+    "map",
+    "matches",
+    "size",
+    "startsWith",
+    "string",
+];
+
 /// Longest source that is compiled, in bytes: an expression about one Pod is far below it, and the parser
 /// works by recursion.
 const LONGEST: usize = 4096;
@@ -25,6 +41,8 @@ const DEEPEST: usize = 32;
 
 /// Compiles an expression.
 pub fn compile(source: &str, place: Place<'_>, faults: &mut Faults<'_>) -> Option<Arc<CelExpression>> {
+    // The end of a block is a line of its own, where no fault should be shown.
+    let source = source.trim_end();
     if let Some(why) = too_big(source) {
         faults.push(place.at(), "bad CEL".to_owned(), why, None);
         return None;
@@ -33,7 +51,7 @@ pub fn compile(source: &str, place: Place<'_>, faults: &mut Faults<'_>) -> Optio
         Ok(program) => program,
         Err(errors) => {
             for error in errors.errors {
-                let at = within(source, place, error.pos);
+                let at = within(place, error.pos);
                 let why = error.msg.lines().next().unwrap_or("it cannot be parsed").to_owned();
                 faults.push(at, "bad CEL".to_owned(), why, None);
             }
@@ -53,14 +71,15 @@ fn are_names_known(source: &str, program: &Program, place: Place<'_>, faults: &m
         let why = format!("an expression is about `{VARIABLE}` and knows nothing else");
         faults.push(inline(source, place, start), what, why, nearest(name, [VARIABLE]));
     }
-    if !unknown.is_empty() {
-        return false;
+    let references = program.references();
+    let mut functions: Vec<&str> = references.functions().into_iter().filter(|name| !exists(name)).collect();
+    functions.sort_unstable();
+    for name in &functions {
+        let at = source.find(name).map_or(place.at(), |start| inline(source, place, start));
+        let why = "CEL's standard library has none of that name";
+        faults.push(at, format!("bad CEL: unknown function `{name}`"), why, nearest(name, FUNCTIONS));
     }
-    let Some(name) = unknown_function(program) else { return true };
-    let at = source.find(&name).map_or(place.at(), |start| inline(source, place, start));
-    let why = "CEL's standard library has none of that name";
-    faults.push(at, format!("bad CEL: unknown function `{name}`"), why, None);
-    false
+    unknown.is_empty() && functions.is_empty()
 }
 
 /// Names that nothing binds, with the ids of their expressions. The library's own list of references
@@ -108,15 +127,18 @@ fn free_variables<'e>(expression: &'e IdedExpr, bound: &mut Vec<&'e str>, free: 
     }
 }
 
-/// A function that does not exist is known only when it is called: it is called for a Pod without fields.
-fn unknown_function(program: &Program) -> Option<String> {
-    let empty = ::cel::to_value(serde_json::json!({})).ok()?;
-    let mut context = ::cel::Context::default();
-    context.add_variable_from_value(VARIABLE, empty);
-    match program.execute(&context) {
-        Err(::cel::ExecutionError::UndeclaredReference(name)) => Some(name.to_string()),
-        _ => None,
+/// Whether there is a function of that name. The library does not list its functions, but it tells a call of
+/// one that does not exist from a wrong call of one that does. Operators have names that nobody can write.
+fn exists(name: &str) -> bool {
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return true;
     }
+    let context = ::cel::Context::default();
+    let answers = [format!("{name}()"), format!("''.{name}()")]
+        .map(|call| Program::compile(&call).ok().map(|program| program.execute(&context)));
+    answers
+        .into_iter()
+        .any(|answer| !matches!(answer, None | Some(Err(::cel::ExecutionError::UndeclaredReference(_)))))
 }
 
 fn too_big(source: &str) -> Option<String> {
@@ -140,18 +162,18 @@ fn too_big(source: &str) -> Option<String> {
     (deepest > DEEPEST || operators > 4 * DEEPEST).then(|| format!("it nests deeper than {DEEPEST}"))
 }
 
-/// The place of a line and column of the expression. Exact for an expression on one line; within a block
-/// the line is right and the column is that of the expression.
-fn within(source: &str, place: Place<'_>, (line, column): (isize, isize)) -> Position {
+/// The place of a line and column of the expression, both from 1. A block's place is that of its first
+/// character, and its lines begin at one column.
+fn within(place: Place<'_>, (line, column): (isize, isize)) -> Position {
+    let down = |from: isize| u64::try_from(from.max(1) - 1).unwrap_or_default();
     let at = place.at();
-    if source.trim_end().contains('\n') {
-        let lines = u64::try_from(line.max(1)).unwrap_or(1);
-        return Position { line: at.line + lines, ..at };
-    }
-    inline(source, place, usize::try_from(column.max(1) - 1).unwrap_or_default())
+    Position { line: at.line + down(line), column: at.column + down(column) }
 }
 
+/// The place of a byte of the expression.
 fn inline(source: &str, place: Place<'_>, offset: usize) -> Position {
+    let before = source.get(..offset).unwrap_or_default();
     let at = place.at();
-    if source.trim_end().contains('\n') { at } else { Position { column: at.column + offset as u64, ..at } }
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64;
+    Position { line: at.line + before.matches('\n').count() as u64, column: at.column + column }
 }

@@ -1,15 +1,17 @@
 //! `GpuPool`.
 
+mod mig;
+
 use std::sync::Arc;
 
 use super::{Place, selectors, units};
 use crate::{
-    gpu::{MigStrategy, Mode},
+    gpu::Mode,
     k8s::{names, object},
     policy::{
         error::Faults,
         raw::{self, GpuPoolSpec, SharedUnits},
-        set::{Autoscaling, MigLayout, Pool, Requires},
+        set::{Autoscaling, Pool, Requires},
     },
 };
 
@@ -29,7 +31,7 @@ pub fn compile(raw: &raw::GpuPool, place: Place<'_>, faults: &mut Faults<'_>) ->
         device_class: spec.device_class.clone(),
         replicas: shared.map(|units| units.replicas),
         fail_requests_greater_than_one: shared.and_then(|units| units.fail_requests_greater_than_one),
-        mig: spec.mig.as_ref().map(|mig| layout(mig, place.key("mig"), faults)),
+        mig: mig::layout(spec, place, faults),
         cards_per_node: spec.cards_per_node,
         taints: taints(&spec.taints, place.key("taints"), faults),
         autoscaling: autoscaling(spec, place, faults),
@@ -92,38 +94,6 @@ fn shared_units(spec: &GpuPoolSpec, place: Place<'_>, faults: &mut Faults<'_>) -
         Mode::Mps => spec.mps,
         _ => spec.time_slicing,
     }
-}
-
-fn layout(raw: &raw::Mig, place: Place<'_>, faults: &mut Faults<'_>) -> MigLayout {
-    let place = place.key("profiles");
-    for (index, profile) in raw.profiles.iter().enumerate() {
-        if !is_profile(profile) {
-            let bare = profile.trim_start_matches("nvidia.com/").trim_start_matches("mig-");
-            let suggestion = (bare != profile && is_profile(bare)).then(|| format!("`{bare}`"));
-            let why = "a profile is written as NVIDIA writes it, such as 1g.10gb";
-            faults.push(place.item(index).at(), format!("bad MIG profile `{profile}`"), why, suggestion);
-        }
-    }
-    if raw.strategy == MigStrategy::Single && raw.profiles.len() > 1 {
-        let why = "under strategy single all slices of a node are equal, else the node advertises nothing";
-        faults.push(
-            place.at(),
-            "several MIG profiles under strategy single".to_owned(),
-            why,
-            Some("`mixed`".to_owned()),
-        );
-    }
-    MigLayout { strategy: raw.strategy, profiles: raw.profiles.clone() }
-}
-
-/// `1g.10gb`, `2g.20gb+me`, `1g.24gb-me`.
-fn is_profile(text: &str) -> bool {
-    let base = text.split_once(['+', '-']).map_or(text, |(base, attribute)| {
-        if ["me", "gfx", "me.all"].contains(&attribute) { base } else { "" }
-    });
-    let Some((slices, memory)) = base.split_once("g.") else { return false };
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    number(slices) && memory.strip_suffix("gb").is_some_and(number)
 }
 
 fn resource(name: &str, place: Place<'_>, faults: &mut Faults<'_>) {

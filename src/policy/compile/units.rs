@@ -127,12 +127,13 @@ fn parse_version(text: &str) -> Result<Vec<u32>, Unread> {
 }
 
 fn parse_pair(text: &str) -> Result<(u32, u32), Unread> {
-    match parse_version(text)?.as_slice() {
-        [major, minor] => Ok((*major, *minor)),
-        [major, minor, ..] => {
-            Err(("two numbers are needed here".to_owned(), Some(format!("`\"{major}.{minor}\"`"))))
+    let plain = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    match parse_version(plain).as_deref() {
+        Ok([major, minor]) if plain == text => Ok((*major, *minor)),
+        Ok([major, minor, ..]) => {
+            Err(("two numbers are needed here, in quotes".to_owned(), Some(format!("`\"{major}.{minor}\"`"))))
         }
-        _ => Err(("two numbers with a dot between are needed here".to_owned(), None)),
+        _ => Err(("two numbers with a dot between are needed here, in quotes".to_owned(), None)),
     }
 }
 

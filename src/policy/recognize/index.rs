@@ -11,6 +11,7 @@ use super::{
     words::{self, WordIndex, WordPattern},
 };
 use crate::{
+    gpu::resource::is_gpu_like,
     k8s::{
         labels::Selector,
         object::{Container, Pod},
@@ -171,8 +172,17 @@ impl Ways {
     }
 }
 
-/// The containers that serve: those of the application and native sidecars.
+/// The containers that serve: those of the application and native sidecars. Where any of them asks for a
+/// GPU, only those that do: what stands beside them on the CPU does not name the class.
 fn serving_containers(pod: &Pod) -> impl Iterator<Item = &Container> {
     let sidecars = pod.spec.init_containers.iter().filter(|container| container.restart_policy == "Always");
-    pod.spec.containers.iter().chain(sidecars)
+    let all = pod.spec.containers.iter().chain(sidecars);
+    let any = all.clone().any(asks_gpu);
+    all.filter(move |container| !any || asks_gpu(container))
+}
+
+fn asks_gpu(container: &Container) -> bool {
+    let resources = &container.resources;
+    let names = resources.limits.keys().chain(resources.requests.keys());
+    !resources.claims.is_empty() || names.map(String::as_str).any(is_gpu_like)
 }

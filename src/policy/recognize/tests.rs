@@ -117,6 +117,25 @@ fn init_containers_do_not_name_a_class_and_native_sidecars_do() {
     assert_eq!(answer(&set, &seen(&with("Always"), None)), "llm by image vllm/vllm-openai");
 }
 
+#[test]
+fn what_runs_on_the_cpu_beside_a_gpu_container_does_not_name_the_class() {
+    let set = built_in(&[]);
+    let gpu = json!({"limits": {"nvidia.com/gpu": "1"}});
+    let two = |first: Value, second: Value| {
+        let llm = json!({"name": "a", "image": "vllm/vllm-openai", "resources": first});
+        let embedding = json!({"name": "b", "image": "michaelf34/infinity", "resources": second});
+        pod(json!({"containers": [llm, embedding]}), json!({}))
+    };
+    assert_eq!(answer(&set, &seen(&two(gpu.clone(), json!({})), None)), "llm by image vllm/vllm-openai");
+    assert_eq!(
+        answer(&set, &seen(&two(json!({}), gpu.clone()), None)),
+        "embedding by image michaelf34/infinity"
+    );
+    let claim = json!({"claims": [{"name": "card"}]});
+    assert_eq!(answer(&set, &seen(&two(claim, json!({})), None)), "llm by image vllm/vllm-openai");
+    assert_eq!(answer(&set, &seen(&two(gpu.clone(), gpu), None)), "embedding|llm");
+}
+
 fn with_cel(source: &str) -> PolicySet {
     let text = format!(
         "apiVersion: sluice.dev/v1alpha1\nkind: WorkloadClass\nmetadata: {{name: own}}\nspec:\n  \
