@@ -183,7 +183,8 @@ mod tests {
         let device = read(
             json!({
                 "type": {"string": "mig"}, "profile": {"string": "1g.5gb"}, "uuid": {"string": "MIG-1"},
-                "gpu.nvidia.com/parentUUID": {"string": "GPU-1"}, "productName": {"string": "NVIDIA A100-SXM4-40GB"},
+                "gpu.nvidia.com/parentUUID": {"string": "GPU-1"},
+                "productName": {"string": "NVIDIA A100-SXM4-40GB"},
                 "cudaComputeCapability": {"version": "8.0.0"}, "driverVersion": {"version": "580.95.5"}
             }),
             json!({"memory": {"value": "4864Mi"}}),

@@ -268,7 +268,8 @@ fn remarks(facts: &Facts<'_>, cards: &Cards<'_>, assessment: &Assessment) -> Vec
     if assessment.double_allocator {
         let names = facts.listed(is_plugins);
         remarks.push(format!(
-            "the device plugin ({names}) and DRA ({} devices) both hand out these cards, unknown to each other",
+            "the device plugin ({names}) and DRA ({} devices) both hand out these cards, \
+             unknown to each other",
             facts.devices.len()
         ));
     }

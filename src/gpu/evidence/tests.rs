@@ -71,6 +71,9 @@ nodes! {
     karpenter_s_labels_name_the_card_where_nobody_else_does,
     memory_and_core_amounts_belong_to_another_project,
     a_card_of_another_maker_is_counted_and_not_judged,
+    a_card_without_mig_says_so,
+    a_label_that_denies_mig_is_enough_for_a_card_outside_the_table,
+    a_layout_in_place_after_a_reboot_that_lost_it_is_contradicted,
     a_node_without_gpus_has_no_mode,
     labels_without_a_device_are_not_verified,
 }
@@ -209,7 +212,11 @@ fn mutated() -> impl Strategy<Value = Observed> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 1024,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn every_node_gets_an_assessment_that_keeps_its_promises(observed in mutated()) {
@@ -232,7 +239,10 @@ proptest! {
     }
 
     #[test]
-    fn labels_that_are_no_evidence_change_nothing(observed in mutated(), key in "[a-z.]{1,12}/[a-z.-]{1,12}") {
+    fn labels_that_are_no_evidence_change_nothing(
+        observed in mutated(),
+        key in "[a-z.]{1,12}/[a-z.-]{1,12}",
+    ) {
         prop_assume!(!is_evidence_label(&key));
         let mut more = observed.clone();
         more.labels.insert(key, "true".to_owned());

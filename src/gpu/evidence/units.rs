@@ -24,7 +24,7 @@ pub(super) fn units(facts: &Facts<'_>, cards: &Cards<'_>, mode: &ModeEvidence) -
         units.extend(by_class(facts, cards, class));
     }
     units.sort_by(|a, b| a.resource.cmp(&b.resource));
-    // One name is served by the plugin or by one class, never by both (KEP-5004); the plugin's entry is first.
+    // One name is served by the plugin or by one class, never by both (KEP-5004); the plugin's comes first.
     units.dedup_by(|later, earlier| later.resource == earlier.resource);
     units
 }
