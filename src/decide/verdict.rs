@@ -79,7 +79,7 @@ pub(super) fn placement_findings(case: &Case<'_>, known: &[Finding]) -> Vec<Find
 
 /// A rule already refused the Pod for what it asks or where it wants to go.
 fn is_explained(pod: &PodCase<'_>, known: &[Finding]) -> bool {
-    const EXPLAINING: [&str; 9] = [
+    const EXPLAINING: [&str; 10] = [
         "request-limit-mismatch",
         "gpu-not-integer",
         "unknown-gpu-resource",
@@ -89,6 +89,7 @@ fn is_explained(pod: &PodCase<'_>, known: &[Finding]) -> bool {
         "no-node-large-enough",
         "mig-strategy-name",
         "mig-profile-not-available",
+        "mig-unsupported-hardware",
     ];
     let explains =
         |finding: &&Finding| EXPLAINING.contains(&finding.rule) || finding.rule == "mig-unsupported-hardware";
@@ -118,6 +119,10 @@ fn no_pool(pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
 
 /// The Pod lands on a later term of its class: legal, and its reason has to be seen.
 fn fallback(pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
+    // Whoever selects nodes chose the pool; the class's preference was not asked.
+    if !pod.placement.selected.is_empty() {
+        return;
+    }
     let best = pod.placement.candidates.iter().map(|candidate| candidate.rank).min().unwrap_or(0);
     let passed: Vec<&rules::Skipped> =
         pod.placement.skipped.iter().filter(|skipped| skipped.rank.is_some_and(|rank| rank < best)).collect();
@@ -126,7 +131,7 @@ fn fallback(pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
     findings.add(
         &rules::POOL_FALLBACK,
         "spec",
-        format!("on pool {chosen}, the class's second choice: {}: {}", first.what, first.reason),
+        format!("on pool {chosen}, not the class's first choice: {}: {}", first.what, first.reason),
         format!("{}, which class {class} prefers", first.what),
         "nothing to do; offer the preferred pool if the difference matters",
     );
