@@ -4,16 +4,21 @@
 //! Exit status: 0 all is well, 1 something was refused (or did not go as expected), 2 bad usage or input
 //! that cannot be read.
 
+mod cases;
 mod certs;
 mod check;
 mod completion;
+mod demo;
 mod explain;
 mod input;
 mod judge;
+mod live;
 pub mod manifests;
 mod output;
 mod pools;
 mod schema;
+mod serve;
+mod snapshot;
 mod world;
 
 use std::{io, process::ExitCode};
@@ -41,8 +46,11 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Serve(Box<serve::Arguments>),
+    Demo(demo::Arguments),
     Check(check::Arguments),
     Pools(pools::Arguments),
+    Snapshot(snapshot::Arguments),
     Explain(explain::Arguments),
     Schema(schema::Arguments),
     Certs(certs::Arguments),
@@ -53,8 +61,11 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Pools(arguments) => pools::run(&arguments),
+        Command::Snapshot(arguments) => snapshot::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Certs(arguments) => certs::run(&arguments),

@@ -3,5 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // The only one built in (docs/adr/0004), so the choice cannot have been made otherwise before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     sluice::cli::main()
 }

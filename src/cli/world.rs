@@ -1,12 +1,17 @@
 //! The World that a command works with: policies from a folder or built in, a cluster from a file or live.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::bail;
+use serde_json::Value;
 
-use super::input;
+use super::{input, live, output};
 use crate::{
     cluster::Cluster,
+    live::policies::PolicyFolder,
     policy::{self, PolicySet},
     rules,
     world::World,
@@ -19,14 +24,17 @@ pub(super) struct WorldArguments {
     #[arg(long, value_name = "DIR")]
     policies: Option<PathBuf>,
     /// Objects of a cluster, as `kubectl get -o yaml` or `sluice snapshot` prints them; - for standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "context")]
     cluster: Option<PathBuf>,
+    /// Context of the kubeconfig: the live cluster, as it is now
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
 }
 
 impl WorldArguments {
     /// Whether a cluster was named.
     pub fn has_cluster(&self) -> bool {
-        self.cluster.is_some()
+        self.cluster.is_some() || self.context.is_some()
     }
 
     /// For commands that say nothing without a cluster.
@@ -38,7 +46,7 @@ impl WorldArguments {
             return Ok(());
         }
         bail!(
-            "no cluster: give --cluster FILE (what `sluice snapshot` or `kubectl get nodes -o yaml` prints)"
+            "no cluster: give --context NAME, or --cluster FILE with what `sluice snapshot` or `kubectl get nodes -o yaml` prints"
         )
     }
 
@@ -47,19 +55,36 @@ impl WorldArguments {
     /// # Errors
     /// Every fault of the policies, or why the cluster cannot be read.
     pub fn world(&self) -> anyhow::Result<World> {
-        let policies = self.policies()?;
-        let cluster = match &self.cluster {
-            Some(file) => cluster_of(&file.to_string_lossy(), input::objects_of(file)?)?,
-            None => Cluster::none(),
+        let policies = policies(self.policies.as_deref())?;
+        let cluster = match (&self.cluster, &self.context) {
+            (Some(file), _) => cluster_of(&file.to_string_lossy(), input::objects_of(file)?)?,
+            (None, Some(context)) => {
+                let documents = live::run(live::documents(Some(context)))?;
+                cluster_of(context, documents)?
+            }
+            (None, None) => Cluster::none(),
         };
         Ok(World::new(policies, cluster))
     }
+}
 
-    fn policies(&self) -> anyhow::Result<Arc<PolicySet>> {
-        if self.policies.is_some() {
-            bail!("--policies is not read yet");
+/// The policies of a folder, doubts told on standard error; the built-in ones without a folder.
+///
+/// # Errors
+/// Every fault of every file.
+pub(super) fn policies(folder: Option<&Path>) -> anyhow::Result<Arc<PolicySet>> {
+    let Some(folder) = folder else { return Ok(Arc::new(policy::built_in(&rules::ids()))) };
+    match PolicyFolder::new(folder, rules::ids()).load() {
+        Ok(set) => {
+            for warning in &set.warnings {
+                output::say(&format!("warning: {}: {}", warning.id, warning.at));
+            }
+            Ok(Arc::new(set))
         }
-        Ok(Arc::new(policy::built_in(&rules::ids())))
+        Err(errors) => {
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            bail!("{}", errors.join("\nerror: "))
+        }
     }
 }
 
@@ -67,12 +92,9 @@ impl WorldArguments {
 ///
 /// # Errors
 /// Every object that cannot be read.
-pub(super) fn cluster_of(
-    file: &str,
-    objects: impl IntoIterator<Item = serde_json::Value>,
-) -> anyhow::Result<Cluster> {
+pub(super) fn cluster_of(file: &str, objects: impl IntoIterator<Item = Value>) -> anyhow::Result<Cluster> {
     Cluster::from_documents(objects).map_err(|errors| {
         let errors: Vec<String> = errors.iter().map(|error| format!("{file}: {error}")).collect();
-        anyhow::anyhow!("{}", errors.join("\n"))
+        anyhow::anyhow!("{}", errors.join("\nerror: "))
     })
 }

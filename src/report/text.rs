@@ -5,9 +5,9 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use crate::{
-    decide::{Decision, STAMP, Verdict},
+    decide::{Decision, STAMP},
     policy::Severity,
-    rules::{Change, Finding, Rule, Skipped},
+    rules::{Change, Finding, Rule},
     subject::{Body, Subject},
 };
 
@@ -45,19 +45,16 @@ pub fn refusal(subject: &Subject, decision: &Decision) -> String {
     text
 }
 
-/// Warnings for the person who applies the object, rule id first: findings that do not refuse, what would
-/// be changed where the policy only warns, and why a class landed on a later pool term. Empty under `audit`.
+/// Warnings for the person who applies the object, rule id first: findings that do not refuse, and what would
+/// be changed where the policy only warns. Empty under `audit`.
 #[must_use]
-pub fn warnings(subject: &Subject, decision: &Decision) -> Vec<String> {
+pub fn warnings(decision: &Decision) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for finding in decision.findings.iter().filter(|f| f.severity == Severity::Warn) {
         lines.extend(finding_warnings(finding));
     }
     if decision.action == Severity::Warn {
         lines.extend(decision.changes.iter().filter(|c| c.rule != STAMP).map(would_change));
-    }
-    if decision.action != Severity::Audit && decision.verdict != Verdict::Deny {
-        lines.extend(fallbacks(subject, decision));
     }
     let mut lines: Vec<String> = lines.iter().map(|text| cut(&line(text), WARNING_CHARS)).collect();
     if lines.len() > WARNINGS {
@@ -164,22 +161,6 @@ fn finding_warnings(finding: &Finding) -> Vec<String> {
 
 fn would_change(change: &Change) -> String {
     format!("{} would change {}: {}", change.rule, change.path, change.why)
-}
-
-/// Terms before the one that the best candidate came by, each with its reason.
-fn fallbacks<'a>(subject: &'a Subject, decision: &'a Decision) -> impl Iterator<Item = String> + 'a {
-    let landed =
-        decision.candidates.first().filter(|_| matches!(subject.body, Body::Pod(_) | Body::Template(_)));
-    landed.into_iter().flat_map(move |candidate| {
-        let earlier = |skipped: &&Skipped| skipped.rank.is_some_and(|rank| rank < candidate.rank);
-        let skipped = decision.skipped.iter().filter(earlier);
-        skipped.map(move |skipped| {
-            format!(
-                "{} pool {} instead of {}: {}",
-                skipped.rule, candidate.pool, skipped.what, skipped.reason
-            )
-        })
-    })
 }
 
 fn cut(text: &str, chars: usize) -> String {

@@ -162,7 +162,7 @@ fn respond(stage: Stage, judged: &JudgedSubject) -> (Outcome, AdmissionResponse)
     if !decision.relevant {
         return (Outcome::Allowed, response);
     }
-    response.warnings = report::warnings(subject, decision);
+    response.warnings = report::warnings(decision);
     response.audit_annotations = report::audit_annotations(subject, decision);
     if stage == Stage::Validate && decision.verdict == Verdict::Deny {
         let (code, reason) = refusal_code(decision);

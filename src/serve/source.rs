@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use crate::world::World;
+use crate::{live::Picture, world::World};
 
 /// A World at the end of a wait.
 pub type Waited<'a> = Pin<Box<dyn Future<Output = Arc<World>> + Send + 'a>>;
@@ -62,5 +62,24 @@ impl Source for Fixed {
     /// Nothing will appear in it: answers at once.
     fn wait_for<'a>(&'a self, _enough: Enough<'a>, _at_most: Duration) -> Waited<'a> {
         Box::pin(std::future::ready(self.load()))
+    }
+}
+
+impl Source for Picture {
+    fn load(&self) -> Arc<World> {
+        Self::load(self)
+    }
+
+    fn is_ready(&self) -> bool {
+        Self::is_ready(self)
+    }
+
+    fn readiness(&self) -> Readiness {
+        let readiness = Self::readiness(self);
+        Readiness { missing: readiness.missing, notes: readiness.notes }
+    }
+
+    fn wait_for<'a>(&'a self, enough: Enough<'a>, at_most: Duration) -> Waited<'a> {
+        Box::pin(Self::wait_for(self, enough, at_most))
     }
 }

@@ -48,10 +48,6 @@ fn finding(rule: &'static str, severity: Severity) -> Finding {
     }
 }
 
-fn skipped(rule: &'static str, rank: Option<usize>) -> Skipped {
-    Skipped { what: "mode mig".into(), rule, reason: "L4 has no MIG".into(), rank }
-}
-
 #[test]
 fn a_refusal_names_object_class_every_problem_and_where_to_read_on() {
     let pod = pod();
@@ -132,7 +128,7 @@ fn a_short_finding_is_one_warning_and_a_long_one_has_its_fix_on_a_second() {
     };
     decision.findings = vec![short, long];
     assert_eq!(
-        warnings(&pod, &decision),
+        warnings(&decision),
         [
             "pdb-blocks-drain spec: is a; should be b; fix: c",
             "readiness-not-model-aware spec.containers[0].resources (container server): \
@@ -148,7 +144,7 @@ fn warnings_stay_under_120_characters_on_one_line_and_are_not_without_end() {
     let mut decision = decision(&pod);
     let wild = Finding { is: "ü\n".repeat(300), ..finding("limit-missing", Severity::Warn) };
     decision.findings = vec![wild; 40];
-    let warnings = warnings(&pod, &decision);
+    let warnings = warnings(&decision);
     assert_eq!(warnings.len(), WARNINGS);
     for warning in &warnings {
         assert!(warning.chars().count() < 120 && !warning.chars().any(char::is_control), "{warning}");
@@ -168,37 +164,11 @@ fn only_a_warning_policy_tells_what_it_would_change_and_never_the_stamp() {
         edit: Edit::Remove(vec![]),
     };
     decision.changes = vec![change("toleration-added"), change(STAMP)];
-    assert_eq!(warnings(&pod, &decision), Vec::<String>::new());
+    assert_eq!(warnings(&decision), Vec::<String>::new());
     decision.action = Severity::Warn;
-    assert_eq!(
-        warnings(&pod, &decision),
-        ["toleration-added would change spec.tolerations: pool h100 is tainted"]
-    );
+    assert_eq!(warnings(&decision), ["toleration-added would change spec.tolerations: pool h100 is tainted"]);
     decision.action = Severity::Audit;
-    assert_eq!(warnings(&pod, &decision), Vec::<String>::new());
-}
-
-#[test]
-fn a_class_that_lands_on_a_later_term_hears_why() {
-    let pod = pod();
-    let mut decision = decision(&pod);
-    let candidate =
-        |rank| Candidate { pool: "l4-time-slicing".into(), rank, resource: "nvidia.com/gpu".into() };
-    decision.skipped = vec![
-        skipped("mig-unsupported-hardware", Some(0)),
-        skipped("resource-not-in-pool", Some(2)),
-        skipped("resource-not-in-pool", None),
-    ];
-    decision.candidates = vec![candidate(1)];
-    assert_eq!(
-        warnings(&pod, &decision),
-        ["mig-unsupported-hardware pool l4-time-slicing instead of mode mig: L4 has no MIG"]
-    );
-    decision.candidates = vec![candidate(0)];
-    assert_eq!(warnings(&pod, &decision), Vec::<String>::new());
-    decision.candidates = vec![candidate(1)];
-    decision.action = Severity::Audit;
-    assert_eq!(warnings(&pod, &decision), Vec::<String>::new());
+    assert_eq!(warnings(&decision), Vec::<String>::new());
 }
 
 #[test]
