@@ -11,5 +11,6 @@ mod make;
 mod manifests;
 mod policies;
 mod readme;
+mod serving;
 mod size;
 mod sources;
