@@ -51,13 +51,18 @@ fn by_resource_slices(facts: &Facts<'_>) -> Option<Claim> {
     let shared = facts.devices.iter().any(|device| device.shared);
     let (ways, what) = match (mig, cards) {
         (0, 0) => return None,
-        (0, _) if shared => (Ways::SHARED_CARDS, format!("{cards} cards for several claims each")),
-        (0, _) => (Ways::of(&[Way::Whole]), format!("{cards} whole cards")),
-        _ if shared => (Ways::of(&[Way::SharedSlices]), format!("{mig} MIG devices for several claims each")),
-        _ if facts.is_dynamic_mig() => {
-            (Ways::of(&[Way::Slices]), format!("{mig} MIG devices to be made on demand"))
+        (0, _) if shared => {
+            (Ways::SHARED_CARDS, format!("{} for several claims each", number(cards as u64, "card")))
         }
-        _ => (Ways::of(&[Way::Slices]), format!("{mig} MIG devices")),
+        (0, _) => (Ways::of(&[Way::Whole]), number(cards as u64, "whole card")),
+        _ if shared => (
+            Ways::of(&[Way::SharedSlices]),
+            format!("{} for several claims each", number(mig as u64, "MIG device")),
+        ),
+        _ if facts.is_dynamic_mig() => {
+            (Ways::of(&[Way::Slices]), format!("{} to be made on demand", number(mig as u64, "MIG device")))
+        }
+        _ => (Ways::of(&[Way::Slices]), number(mig as u64, "MIG device")),
     };
     Some(Claim::firm(Source::ResourceSlice, ways, format!("ResourceSlices of gpu.nvidia.com list {what}")))
 }
@@ -81,11 +86,11 @@ fn by_allocatable(facts: &Facts<'_>, claims: &mut Vec<Claim>) {
     let text = format!("nvidia.com/gpu {whole}");
     match countable(facts) {
         Some((count, what)) if whole > count => {
-            say(open.and(Ways::SHARED), format!("{text} for {count} {what}"))
+            say(open.and(Ways::SHARED), format!("{text} for {}", number(count, what)))
         }
         Some((count, what)) if whole == count => {
             say(open, text.clone());
-            let text = format!("node advertises {text} for {count} {what}");
+            let text = format!("node advertises {text} for {}", number(count, what));
             claims.push(Claim::hint(Source::Allocatable, Ways::UNSHARED, text));
         }
         _ => say(open, text),
@@ -113,13 +118,13 @@ fn countable(facts: &Facts<'_>) -> Option<(u64, &'static str)> {
     if facts.agent.is_some() {
         let slices = facts.mig_devices();
         let sliced = slices > 0 && facts.whole_may_be_slice();
-        return Some(if sliced { (slices, "MIG devices") } else { (facts.cards().len() as u64, "cards") });
+        return Some(if sliced { (slices, "MIG device") } else { (facts.cards().len() as u64, "card") });
     }
     if facts.labels.gke().is_some_and(|gke| gke.partition.is_some()) {
         return None;
     }
     let count = if single { facts.labels.count() } else { facts.labels.cards() };
-    Some((count?.into(), if single { "MIG devices" } else { "cards" }))
+    Some((count?.into(), if single { "MIG device" } else { "card" }))
 }
 
 fn by_mig_mode(facts: &Facts<'_>, status: &GpuNodeStatus, claims: &mut Vec<Claim>) {
@@ -129,10 +134,10 @@ fn by_mig_mode(facts: &Facts<'_>, status: &GpuNodeStatus, claims: &mut Vec<Claim
     let (ways, text) = if on > 0 && on == cards {
         (Ways::SLICED, format!("NVML reports MIG enabled on all cards ({cards})"))
     } else if on > 0 {
-        let text = format!("NVML reports MIG enabled on {on} of {cards} cards");
+        let text = format!("NVML reports MIG enabled on {on} of {}", number(cards as u64, "card"));
         (Ways::SLICED.or(Ways::SHARED_CARDS), text)
     } else if !unknown && !facts.is_dynamic_mig() {
-        (Ways::UNSLICED, format!("NVML reports MIG enabled on none of {cards} cards"))
+        (Ways::UNSLICED, format!("NVML reports MIG enabled on none of {}", number(cards as u64, "card")))
     } else {
         return;
     };
@@ -151,4 +156,8 @@ fn by_sharing(status: &GpuNodeStatus, claims: &mut Vec<Claim>) {
     });
     let said = daemon.into_iter().chain(replicas);
     claims.extend(said.map(|(ways, text)| Claim::firm(Source::Nvml, ways, text)));
+}
+
+fn number(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
