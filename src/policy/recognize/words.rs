@@ -1,6 +1,6 @@
 //! Words of a command line and patterns for them.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use crate::{k8s::object::Container, policy::scope::wildcard};
 
@@ -12,20 +12,29 @@ const MOST_WORDS: usize = 1024;
 /// `--flag=value` as two words, `_` in flags as `-` (argument parsers of serving engines take both).
 pub(super) fn words(container: &Container) -> Vec<String> {
     let parts = container.command.iter().chain(&container.args);
-    parts.flat_map(|part| part.split_whitespace()).flat_map(split).take(MOST_WORDS).collect()
+    let mut words = Vec::new();
+    for word in parts.flat_map(|part| part.split_whitespace()) {
+        push(word, &mut words);
+        if words.len() >= MOST_WORDS {
+            break;
+        }
+    }
+    words
 }
 
-fn split(word: &str) -> Vec<String> {
-    let word = word.trim_matches(['"', '\'', ';', '\\', '`', '(', ')', '&']).to_lowercase();
-    if word.is_empty() {
-        return Vec::new();
-    }
+fn push(word: &str, words: &mut Vec<String>) {
+    const QUOTES: [char; 8] = ['"', '\'', ';', '\\', '`', '(', ')', '&'];
+    let word = word.trim_matches(QUOTES);
     if !word.starts_with('-') {
-        return vec![word];
+        words.extend((!word.is_empty()).then(|| word.to_lowercase()));
+        return;
     }
     match word.split_once('=') {
-        Some((flag, value)) => vec![flag.replace('_', "-"), value.trim_matches(['"', '\'']).to_owned()],
-        None => vec![word.replace('_', "-")],
+        Some((flag, value)) => {
+            words.push(flag.to_lowercase().replace('_', "-"));
+            words.push(value.trim_matches(QUOTES).to_lowercase());
+        }
+        None => words.push(word.to_lowercase().replace('_', "-")),
     }
 }
 
@@ -37,7 +46,9 @@ pub(super) struct WordPattern {
 
 impl WordPattern {
     pub fn new(written: &str) -> Self {
-        Self { words: written.split_whitespace().flat_map(split).collect() }
+        let mut words = Vec::new();
+        written.split_whitespace().for_each(|word| push(word, &mut words));
+        Self { words }
     }
 
     /// The first word, where it has no wildcard: only a command line with that word can match.
@@ -65,13 +76,13 @@ fn program(word: &str) -> &str {
 /// Patterns by their first word.
 #[derive(Clone, Debug)]
 pub(super) struct WordIndex<T> {
-    by_first: BTreeMap<String, Vec<(WordPattern, T)>>,
+    by_first: HashMap<String, Vec<(WordPattern, T)>>,
     open: Vec<(WordPattern, T)>,
 }
 
 impl<T> Default for WordIndex<T> {
     fn default() -> Self {
-        Self { by_first: BTreeMap::new(), open: Vec::new() }
+        Self { by_first: HashMap::new(), open: Vec::new() }
     }
 }
 
