@@ -15,6 +15,7 @@ mod node;
 mod pod;
 mod read;
 mod shape;
+mod sharing;
 mod synced;
 mod table;
 mod tenant;
@@ -34,7 +35,7 @@ pub use node::{NODE_ANNOTATIONS, Node};
 pub use read::ReadError;
 pub use shape::{IDENTITY_LABELS, NodeNames, Shape};
 pub use table::Key;
-pub use tenant::{CLASS_LABEL, Owner, POD_ANNOTATIONS, STAMPED_CLASS, Tenant};
+pub use tenant::{CLASS_LABEL, Owner, POD_ANNOTATIONS, Phase, STAMPED_CLASS, Tenant};
 pub use time::unix_seconds;
 pub use workload::Workload;
 
@@ -140,7 +141,7 @@ impl Cluster {
     /// What a bound, unfinished Pod takes: so that it can be thought away.
     #[must_use]
     pub fn footprint(&self, namespace: &str, name: &str) -> Option<&Arc<Footprint>> {
-        self.loads.footprint(&Key::new(namespace, name))
+        self.loads.footprint(&table::KeyRef { namespace, name })
     }
 
     /// GPU Pods that are bound to a node.

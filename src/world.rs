@@ -106,3 +106,6 @@ fn device_classes(claim: &ClaimSpec) -> impl Iterator<Item = String> {
         .flat_map(|request| request.exactly.iter().chain(&request.first_available))
         .map(|exact| exact.device_class_name.clone())
 }
+
+#[cfg(test)]
+mod tests;

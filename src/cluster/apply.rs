@@ -61,7 +61,7 @@ impl Cluster {
         let key = key(kind, object)?;
         let changed = match kind {
             Kind::Node => self.apply_node(object)?,
-            Kind::Pod => self.apply_pod(&key, object)?,
+            Kind::Pod => self.apply_pod(key, object)?,
             Kind::Namespace => put(&mut self.namespaces, kind, key, object, |o| &mut o.metadata)?,
             Kind::PriorityClass => put(&mut self.priority_classes, kind, key, object, |o| &mut o.metadata)?,
             Kind::PodDisruptionBudget => put(&mut self.budgets, kind, key, object, |o| &mut o.metadata)?,
@@ -214,10 +214,11 @@ impl Cluster {
         Ok(changed)
     }
 
-    fn apply_pod(&mut self, key: &Key, object: &Value) -> Result<bool, ReadError> {
-        let PodFacts { footprint, tenant } = PodFacts::read(key, object)?;
-        let load = self.loads.set(key, footprint);
-        let tenants = self.tenants.set(key, tenant);
+    fn apply_pod(&mut self, mut key: Key, object: &Value) -> Result<bool, ReadError> {
+        let mut facts = PodFacts::read(&key, object)?;
+        self.share_pod(&mut key, &mut facts);
+        let load = self.loads.set(&key, facts.footprint);
+        let tenants = self.tenants.set(&key, facts.tenant);
         Ok(load || tenants)
     }
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use equivalent::Comparable;
 use imbl::OrdMap;
 
 use crate::{cluster::Key, k8s::quantity::Quantity};
@@ -32,13 +33,13 @@ pub struct HostPort {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Footprint {
     /// UID; empty in files.
-    pub uid: Box<str>,
+    pub uid: Arc<str>,
     /// The node it is bound to.
     pub node: Arc<str>,
     /// Requests by resource.
-    pub requests: Box<[(Arc<str>, Quantity)]>,
+    pub requests: Arc<[(Arc<str>, Quantity)]>,
     /// Ports of the host.
-    pub host_ports: Box<[HostPort]>,
+    pub host_ports: Arc<[HostPort]>,
 }
 
 /// Footprints by Pod and their sums by node.
@@ -66,18 +67,18 @@ impl Load {
 
     fn add(&mut self, footprint: &Footprint) {
         self.pods = self.pods.saturating_add(1);
-        for (resource, amount) in &footprint.requests {
+        for (resource, amount) in &*footprint.requests {
             let sum = self.requests.entry(Arc::clone(resource)).or_default();
             *sum = sum.saturating_add(*amount);
         }
-        for port in &footprint.host_ports {
+        for port in &*footprint.host_ports {
             *self.host_ports.entry(port.clone()).or_default() += 1;
         }
     }
 
     fn subtract(&mut self, footprint: &Footprint) {
         self.pods = self.pods.saturating_sub(1);
-        for (resource, amount) in &footprint.requests {
+        for (resource, amount) in &*footprint.requests {
             let rest = self.requested(resource).saturating_sub(*amount);
             if rest.is_zero() {
                 self.requests.remove(resource);
@@ -85,7 +86,7 @@ impl Load {
                 self.requests.insert(Arc::clone(resource), rest);
             }
         }
-        for port in &footprint.host_ports {
+        for port in &*footprint.host_ports {
             let rest = self.host_ports.get(port).copied().unwrap_or_default().saturating_sub(1);
             if rest == 0 {
                 self.host_ports.remove(port);
@@ -104,8 +105,16 @@ impl Loads {
     }
 
     /// What a Pod takes.
-    pub(super) fn footprint(&self, pod: &Key) -> Option<&Arc<Footprint>> {
+    pub(super) fn footprint<'a>(
+        &'a self,
+        pod: &(impl Comparable<Key> + ?Sized),
+    ) -> Option<&'a Arc<Footprint>> {
         self.footprints.get(pod)
+    }
+
+    /// The Pods of the picture that stand beside that one by name, and itself.
+    pub(super) fn neighbours(&self, pod: &Key) -> [Option<&Key>; 2] {
+        [self.footprints.get_prev(pod), self.footprints.get_next(pod)].map(|entry| entry.map(|(key, _)| key))
     }
 
     pub(super) fn len(&self) -> usize {

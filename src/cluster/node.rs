@@ -8,6 +8,7 @@ use crate::{
     cluster::{
         IDENTITY_LABELS, Shape,
         read::{self, ReadError, kept},
+        sharing::compact,
         time::unix_seconds,
     },
     gpu::{Observed, assess, is_gpu_like},
@@ -110,7 +111,7 @@ impl NodeFacts {
             allocatable,
             gpu_capacity: amounts(&node.status.capacity, "capacity", is_gpu_like)?,
             annotations: kept(&node.metadata.annotations, NODE_ANNOTATIONS),
-            labels: node.metadata.labels,
+            labels: compact(node.metadata.labels),
             taints,
             unschedulable: node.spec.unschedulable,
             ready: node.status.conditions.iter().find(|c| c.kind == "Ready").and_then(truth),

@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use crate::{
     cluster::{
-        CLASS_LABEL, Footprint, HostPort, Key, Kind, Owner, POD_ANNOTATIONS, STAMPED_CLASS, Tenant,
+        CLASS_LABEL, Footprint, HostPort, Key, Kind, Owner, POD_ANNOTATIONS, Phase, STAMPED_CLASS, Tenant,
         read::{self, ReadError, kept},
+        sharing::compact,
         time::unix_seconds,
     },
     gpu::is_gpu_like,
@@ -68,31 +69,33 @@ fn tenant(key: &Key, pod: &Pod, requests: &Amounts) -> Option<Tenant> {
         } else {
             uid.as_str().into()
         },
-        labels: pod.metadata.labels.clone(),
-        annotations: kept(&pod.metadata.annotations, POD_ANNOTATIONS),
+        labels: compact(pod.metadata.labels.clone()).into(),
+        annotations: kept(&pod.metadata.annotations, POD_ANNOTATIONS).into(),
         class: class.map(|class| class.as_str().into()),
-        gpus,
+        gpus: gpus.into(),
         claims: claims(pod),
         priority: pod.spec.priority.unwrap_or_default(),
-        priority_class: pod.spec.priority_class_name.clone(),
-        phase: pod.status.phase.clone(),
+        priority_class: pod.spec.priority_class_name.as_str().into(),
+        phase: Phase::read(&pod.status.phase),
         ready: pod.status.conditions.iter().any(|c| c.kind == "Ready" && c.status == "True"),
         created: pod.metadata.creation_timestamp.as_deref().and_then(unix_seconds),
         started: pod.status.start_time.as_deref().and_then(unix_seconds),
         node: (!pod.spec.node_name.is_empty()).then(|| pod.spec.node_name.as_str().into()),
-        owner: pod.metadata.controller().map(|owner| Owner {
-            kind: owner.kind.clone(),
-            name: owner.name.as_str().into(),
-            uid: owner.uid.clone(),
-        }),
+        owner: owner(pod),
         deleting: pod.metadata.deletion_timestamp.is_some(),
-        service_account: pod.spec.service_account_name.clone(),
-        scheduler: pod.spec.scheduler_name.clone(),
+        service_account: pod.spec.service_account_name.as_str().into(),
+        scheduler: pod.spec.scheduler_name.as_str().into(),
     })
 }
 
+fn owner(pod: &Pod) -> Option<Arc<Owner>> {
+    let owner = pod.metadata.controller()?;
+    let (kind, uid) = (owner.kind.clone(), owner.uid.clone());
+    Some(Arc::new(Owner { kind, name: owner.name.as_str().into(), uid }))
+}
+
 /// Claims by name: those that the Pod names, and those that were made for it from templates.
-fn claims(pod: &Pod) -> Vec<Arc<str>> {
+fn claims(pod: &Pod) -> Arc<[Arc<str>]> {
     let made = |name: &str| {
         let status = pod.status.resource_claim_statuses.iter().find(|status| status.name == name)?;
         status.resource_claim_name.as_deref()
@@ -106,7 +109,7 @@ fn claims(pod: &Pod) -> Vec<Arc<str>> {
 }
 
 /// Ports of the host, as the scheduler's NodePorts plugin collects them: of containers and of sidecars.
-fn host_ports(pod: &Pod) -> Box<[HostPort]> {
+fn host_ports(pod: &Pod) -> Arc<[HostPort]> {
     let sidecars = pod.spec.init_containers.iter().filter(|container| container.is_sidecar());
     let ports = pod.spec.containers.iter().chain(sidecars).flat_map(|container| &container.ports);
     ports

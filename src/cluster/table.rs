@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use equivalent::{Comparable, Equivalent};
 use imbl::OrdMap;
 
 /// Namespace (empty for cluster-scoped kinds) and name.
@@ -11,6 +12,13 @@ pub struct Key {
     pub namespace: Arc<str>,
     /// Name.
     pub name: Arc<str>,
+}
+
+/// A key that owns nothing, to look up with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct KeyRef<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) name: &'a str,
 }
 
 /// Objects of one kind.
@@ -25,6 +33,18 @@ impl Key {
     }
 }
 
+impl Equivalent<Key> for KeyRef<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        *self.namespace == *key.namespace && *self.name == *key.name
+    }
+}
+
+impl Comparable<Key> for KeyRef<'_> {
+    fn compare(&self, key: &Key) -> std::cmp::Ordering {
+        self.cmp(&KeyRef { namespace: &key.namespace, name: &key.name })
+    }
+}
+
 impl<T> Default for Table<T> {
     fn default() -> Self {
         Self(OrdMap::new())
@@ -33,7 +53,7 @@ impl<T> Default for Table<T> {
 
 impl<T: PartialEq> Table<T> {
     pub(super) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
-        self.0.get(&Key::new(namespace, name))
+        self.0.get(&KeyRef { namespace, name })
     }
 
     /// Lays the object in; false if it was there just so.
@@ -53,6 +73,11 @@ impl<T: PartialEq> Table<T> {
         self.0.values()
     }
 
+    /// The last key up to `key` and the first from it on.
+    pub(super) fn neighbours(&self, key: &Key) -> [Option<&Key>; 2] {
+        [self.0.get_prev(key), self.0.get_next(key)].map(|entry| entry.map(|(key, _)| key))
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Key, &Arc<T>)> {
         self.0.iter()
     }
@@ -62,10 +87,10 @@ impl<T: PartialEq> Table<T> {
     }
 
     pub(super) fn within(&self, namespace: &str) -> impl Iterator<Item = &Arc<T>> {
-        let from = Key::new(namespace, "");
+        let namespace: Arc<str> = namespace.into();
         self.0
-            .range(from.clone()..)
-            .take_while(move |(key, _)| key.namespace == from.namespace)
+            .range(Key { namespace: Arc::clone(&namespace), name: "".into() }..)
+            .take_while(move |(key, _)| key.namespace == namespace)
             .map(|(_, object)| object)
     }
 

@@ -1,12 +1,12 @@
 //! GPU Pods as the picture holds them.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use imbl::OrdMap;
 
 use crate::{
     cluster::{Key, table::Table},
-    k8s::{object::Labels, quantity::Quantity},
+    k8s::{object::Labels, resources::Amounts},
 };
 
 /// The label with which a Pod names its class.
@@ -21,6 +21,7 @@ pub const POD_ANNOTATIONS: &[&str] = &[
     STAMPED_CLASS,
     "sluice.dev/decision",
     "sluice.dev/experiment",
+    "sluice.dev/fallback",
     "sluice.dev/pools",
     "sluice.dev/revision",
 ];
@@ -35,21 +36,21 @@ pub struct Tenant {
     /// UID; `namespace/name` where the object has none.
     pub uid: Arc<str>,
     /// All labels.
-    pub labels: Labels,
+    pub labels: Arc<Labels>,
     /// The annotations of [`POD_ANNOTATIONS`].
-    pub annotations: Labels,
+    pub annotations: Arc<Labels>,
     /// The class that its label names, else the one that its stamp records.
     pub class: Option<Arc<str>>,
     /// GPU resources that it takes, as the scheduler sums them.
-    pub gpus: BTreeMap<String, Quantity>,
+    pub gpus: Arc<Amounts>,
     /// Names of its ResourceClaims, as far as they are known.
-    pub claims: Vec<Arc<str>>,
+    pub claims: Arc<[Arc<str>]>,
     /// Resolved priority; 0 where none.
     pub priority: i64,
     /// Name of its PriorityClass; empty where none.
-    pub priority_class: String,
-    /// `Pending`, `Running`, `Unknown`.
-    pub phase: String,
+    pub priority_class: Arc<str>,
+    /// Phase.
+    pub phase: Phase,
     /// Condition `Ready`.
     pub ready: bool,
     /// Unix seconds of creation.
@@ -59,13 +60,25 @@ pub struct Tenant {
     /// The node it is bound to.
     pub node: Option<Arc<str>>,
     /// The managing controller.
-    pub owner: Option<Owner>,
+    pub owner: Option<Arc<Owner>>,
     /// Being deleted; it still holds what it holds.
     pub deleting: bool,
     /// ServiceAccount.
-    pub service_account: String,
+    pub service_account: Arc<str>,
     /// `spec.schedulerName`.
-    pub scheduler: String,
+    pub scheduler: Arc<str>,
+}
+
+/// Phase of a Pod that is not finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Not started: not bound, or images and volumes are on their way.
+    #[default]
+    Pending,
+    /// At least one container has started.
+    Running,
+    /// Its node does not answer.
+    Unknown,
 }
 
 /// The managing controller of an object.
@@ -85,6 +98,17 @@ pub(super) struct Tenants {
     by_key: Table<Tenant>,
     by_uid: OrdMap<Arc<str>, Key>,
     by_node: OrdMap<Arc<str>, Arc<Vec<Arc<Tenant>>>>,
+}
+
+impl Phase {
+    /// A Pod in a file may have none yet.
+    pub(super) fn read(text: &str) -> Self {
+        match text {
+            "Running" => Self::Running,
+            "Unknown" => Self::Unknown,
+            _ => Self::Pending,
+        }
+    }
 }
 
 impl Tenant {
@@ -120,6 +144,11 @@ impl Tenants {
 
     pub(super) fn on(&self, node: &str) -> &[Arc<Tenant>] {
         self.by_node.get(node).map_or(&[], |tenants| tenants)
+    }
+
+    /// The Pods of the picture that stand beside that one by name, and itself.
+    pub(super) fn neighbours(&self, pod: &Key) -> [Option<&Key>; 2] {
+        self.by_key.neighbours(pod)
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {

@@ -80,6 +80,9 @@ pub(super) fn select(members: &[&Arc<Shape>], others: &[&Arc<Shape>]) -> Option<
     if expressions.is_empty() {
         return None;
     }
+    // As a file with `matchLabels` reads back: labels first, by key.
+    let is_label = |e: &Expression| e.operator == "In" && e.values.len() == 1;
+    expressions.sort_by_key(|e| if is_label(e) { (0, e.key.clone()) } else { (1, String::new()) });
     let term = NodeSelectorTerm { match_expressions: expressions, match_fields: Vec::new() };
     let compiled = Term::compile(&term);
     let selects = |shape: &&Arc<Shape>| compiled.matches(None, &shape.labels);

@@ -42,6 +42,7 @@ pub const PURE_CRATES: &[&str] = &[
     "base64",
     "cel",
     "core",
+    "equivalent",
     "imbl",
     "jiff",
     "json_patch",
