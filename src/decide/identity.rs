@@ -1,5 +1,8 @@
 //! The decision id: a hash of revision and changed object, without stamp and without what the API server
-//! gives to every object anew. Equal Pods have equal ids; no request, clock or chance is in it.
+//! gives to every object anew, and without the copy of the manifest that kubectl keeps. Equal Pods have equal ids;
+//! no request, clock or chance is in it.
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -8,6 +11,9 @@ use crate::subject::stamp;
 
 /// Hexadecimal digits of an id: short enough to read aloud, long enough not to meet twice in a cluster.
 const DIGITS: usize = 16;
+
+/// Where `kubectl apply` keeps what it was given, name and all.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The id of a decision on `changed` (the object with every change applied).
 pub(super) fn id(revision: &str, changed: &Value) -> String {
@@ -21,11 +27,12 @@ pub(super) fn id(revision: &str, changed: &Value) -> String {
     feed(&mut hash, meta.and_then(|m| m.get("namespace")).unwrap_or(&Value::Null));
     feed(&mut hash, meta.and_then(|m| m.get("labels")).unwrap_or(&Value::Null));
     let annotations = meta.and_then(|m| m.get("annotations")).and_then(Value::as_object);
-    for (key, value) in annotations.into_iter().flatten() {
-        if !stamp::KEYS.contains(&key.as_str()) {
-            hash.update(key.as_bytes());
-            feed(&mut hash, value);
-        }
+    let own = |key: &str| key != LAST_APPLIED && !stamp::KEYS.contains(&key);
+    let sorted: BTreeMap<_, _> = annotations.into_iter().flatten().filter(|(key, _)| own(key)).collect();
+    for (key, value) in sorted {
+        hash.update(key.len().to_le_bytes());
+        hash.update(key.as_bytes());
+        feed(&mut hash, value);
     }
     let digest = hash.finalize();
     digest.iter().flat_map(|byte| [byte >> 4, byte & 15]).take(DIGITS).map(hex).collect()
@@ -80,6 +87,14 @@ mod tests {
             "spec": {"a": 1, "b": 2}});
         let two = json!({"metadata": {"generateName": "a-", "annotations": {}}, "spec": {"b": 2, "a": 1}});
         assert_eq!(id("r", &one), id("r", &two));
+    }
+
+    #[test]
+    fn annotations_count_in_any_order_and_kubectl_s_copy_of_the_manifest_does_not() {
+        let of = |annotations: Value| id("r", &json!({"metadata": {"annotations": annotations}}));
+        let plain = of(json!({"a": "1", "b": "2"}));
+        assert_eq!(plain, of(json!({"b": "2", LAST_APPLIED: "{}", "a": "1"})));
+        assert_ne!(plain, of(json!({"a": "1", "b": "3"})));
     }
 
     #[test]

@@ -131,13 +131,14 @@ fn absent(world: &World, term: &PoolTerm, rank: usize) -> Skipped {
         PoolTerm::Named(name) => (format!("pool {name}"), "mode-not-offered", "has no node".to_owned()),
         PoolTerm::Properties(wanted) => {
             let mig = wanted.mode == Some(Mode::Mig);
-            let rule = if mig && offers::no_hardware_has_mig(world) {
-                "mig-unsupported-hardware"
+            let (rule, reason) = if mig && offers::no_hardware_has_mig(world) {
+                ("mig-unsupported-hardware", offers::mig_inventory(world))
+            } else if mig {
+                ("mode-not-offered", format!("no pool offers it: {}", offers::mig_inventory(world)))
             } else {
-                "mode-not-offered"
+                ("mode-not-offered", format!("no pool offers it, only {}", offers::modes_in_words(world)))
             };
-            let inventory = if mig { offers::mig_inventory(world) } else { offers::modes_in_words(world) };
-            (wanted.to_string(), rule, format!("no pool offers it: {inventory}"))
+            (wanted.to_string(), rule, reason)
         }
     };
     Skipped { what, rule, reason, rank: Some(rank) }

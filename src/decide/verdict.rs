@@ -131,7 +131,7 @@ fn fallback(pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
     findings.add(
         &rules::POOL_FALLBACK,
         "spec",
-        format!("on pool {chosen}, not the class's first choice: {}: {}", first.what, first.reason),
+        format!("on pool {chosen} instead of {}: {}", first.what, first.reason),
         format!("{}, which class {class} prefers", first.what),
         "nothing to do; offer the preferred pool if the difference matters",
     );

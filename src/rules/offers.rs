@@ -1,6 +1,9 @@
 //! What the cluster offers, in words that findings share.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     cluster::Shape,
@@ -49,38 +52,38 @@ pub fn in_words(pool: &LivePool) -> Vec<String> {
     pool.resources.iter().map(name).collect()
 }
 
-/// The modes that are here: `exclusive (pool a), time-slicing (pool b)`.
+/// The modes that are here: `exclusive, time-slicing`.
 #[must_use]
 pub fn modes_in_words(world: &World) -> String {
-    let words: Vec<String> =
-        world.pools.iter().map(|live| format!("{} (pool {})", live.pool.mode, live.pool.name)).collect();
-    if words.is_empty() { "no GPU pool is known".to_owned() } else { words.join(", ") }
+    let modes: BTreeSet<&str> = world.pools.iter().map(|live| live.pool.mode.as_str()).collect();
+    if modes.is_empty() {
+        return "nodes of unknown mode".to_owned();
+    }
+    modes.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// Why there is, or is no, MIG here: a phrase for each GPU model, with the number of nodes.
+/// Why there is, or is no, MIG here: the GPU models of which the same is true together, with the number of
+/// their nodes: `A10, L4: not capable of MIG (3 nodes)`.
 #[must_use]
 pub fn mig_inventory(world: &World) -> String {
-    let mut models: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    let mut states: BTreeMap<&str, (BTreeSet<String>, usize)> = BTreeMap::new();
     for shape in world.cluster.shapes().filter(|shape| shape.has_gpu()) {
-        let nodes = world.cluster.members(shape).map_or(0, imbl::OrdSet::len);
-        *models.entry(mig_in_words(shape)).or_default() += nodes;
+        let (models, nodes) = states.entry(mig_state(shape)).or_default();
+        models.insert(model_in_words(shape));
+        *nodes += world.cluster.members(shape).map_or(0, imbl::OrdSet::len);
     }
-    let phrase = |(words, nodes): (String, usize)| format!("{words} ({nodes} node{})", plural(nodes));
-    let phrases: Vec<String> = models.into_iter().map(phrase).collect();
-    if phrases.is_empty() { "no GPU node is known".to_owned() } else { phrases.join(", ") }
+    let phrase = |(state, (models, nodes)): (&str, (BTreeSet<String>, usize))| {
+        let models: Vec<String> = models.into_iter().collect();
+        format!("{}: {state} ({nodes} node{})", models.join(", "), plural(nodes))
+    };
+    let phrases: Vec<String> = states.into_iter().map(phrase).collect();
+    if phrases.is_empty() { "no GPU node is known".to_owned() } else { phrases.join("; ") }
 }
 
 /// `L4: not capable of MIG` and the like for one shape.
 #[must_use]
 pub fn mig_in_words(shape: &Shape) -> String {
-    let assessment = &shape.assessment;
-    let model = model_in_words(shape);
-    match (&assessment.mig.capability, assessment.mode.mode) {
-        (_, Some(Mode::Mig)) => format!("{model}: MIG in use"),
-        (MigCapability::Capable, _) => format!("{model}: capable of MIG, not partitioned"),
-        (MigCapability::NotCapable(_), _) => format!("{model}: not capable of MIG"),
-        (MigCapability::Unknown, _) => format!("{model}: MIG capability unknown"),
-    }
+    format!("{}: {}", model_in_words(shape), mig_state(shape))
 }
 
 /// The model, or the product as the node names it.
@@ -103,4 +106,13 @@ pub fn no_hardware_has_mig(world: &World) -> bool {
 #[must_use]
 pub fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
+}
+
+fn mig_state(shape: &Shape) -> &'static str {
+    match (&shape.assessment.mig.capability, shape.assessment.mode.mode) {
+        (_, Some(Mode::Mig)) => "MIG in use",
+        (MigCapability::Capable, _) => "capable of MIG, not partitioned",
+        (MigCapability::NotCapable(_), _) => "not capable of MIG",
+        (MigCapability::Unknown, _) => "MIG capability unknown",
+    }
 }

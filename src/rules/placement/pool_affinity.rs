@@ -26,7 +26,8 @@ pub static NO_POOL_AFFINITY: Rule = Rule {
 };
 
 fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
-    for PodCase { prefix, pod, .. } in &case.pods {
+    // A Pod of a class is steered, or refused because no pool can serve it.
+    for PodCase { prefix, pod, .. } in case.pods.iter().filter(|pod| pod.class.is_none()) {
         findings.under(prefix);
         if !RequiredNodeAffinity::of(&pod.spec).is_unrestricted() || !pod.spec.node_name.is_empty() {
             continue;

@@ -83,7 +83,7 @@ pub static POOL_FALLBACK: Rule = placed(
     "A class states its pools in order of preference. Landing on a later one is legal, and its reason has to be seen: a cluster without MIG is no cluster with MIG.",
     "Offer the preferred mode, or reorder the class's pool terms.",
     Severity::Warn,
-    "the Pod runs, on a pool of the class's second choice",
+    "the Pod runs, on a pool that its class prefers less",
 );
 
 /// `no-compatible-pool`
