@@ -15,6 +15,7 @@ mod extender;
 mod gate;
 mod limits;
 mod options;
+mod ports;
 mod review;
 mod router;
 mod run;

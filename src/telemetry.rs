@@ -67,6 +67,7 @@ pub struct Telemetry {
     policy_time: IntGaugeVec,
     certificate_end: IntGaugeVec,
     certificate_reloads: IntCounterVec,
+    connections: IntCounterVec,
     connection_failures: IntCounterVec,
 }
 
@@ -125,6 +126,7 @@ impl Telemetry {
             policy_time: at.gauges(&table::POLICY_RELOAD_TIME),
             certificate_end: at.gauges(&table::CERTIFICATE_END),
             certificate_reloads: at.counters(&table::CERTIFICATE_RELOADS),
+            connections: at.counters(&table::CONNECTIONS),
             connection_failures: at.counters(&table::CONNECTION_FAILURES),
             registry,
         }
@@ -168,6 +170,11 @@ impl Telemetry {
     /// A changed certificate could not be used; the one before is kept.
     pub fn certificate_failed(&self) {
         self.certificate_reloads.with_label_values(&["failure"]).inc();
+    }
+
+    /// A connection came in on that port.
+    pub fn connected(&self, port: &'static str) {
+        self.connections.with_label_values(&[port]).inc();
     }
 
     /// A connection ended in its handshake, for that reason in a word.

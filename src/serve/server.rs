@@ -1,20 +1,16 @@
 //! The running server: its ports, and its end.
 
-use std::{future::pending, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
-use axum_server::{
-    Handle, Server as Http,
-    accept::{Accept, NoDelayAcceptor},
-    tls_rustls::{RustlsAcceptor, RustlsConfig},
-};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    task::JoinSet,
-    time::sleep,
-};
+use tokio::{task::JoinSet, time::sleep};
 
-use super::{CertificateError, Options, Source, gate::Gate, router, tls};
+use super::{
+    CertificateError, ExtenderPort, Options, Source,
+    gate::Gate,
+    ports::{Port, Ports},
+    router, tls,
+};
 use crate::telemetry::Telemetry;
 
 /// Why the server does not run.
@@ -70,13 +66,6 @@ pub struct Bare {
     _watches: JoinSet<()>,
 }
 
-/// Ports that end together.
-struct Ports {
-    telemetry: Arc<Telemetry>,
-    handle: Handle<SocketAddr>,
-    tasks: JoinSet<io::Result<()>>,
-}
-
 impl Server {
     /// Binds every port and serves.
     ///
@@ -91,23 +80,20 @@ impl Server {
         let tls = tls::prepare(&options, &telemetry, &mut watches)?;
         let (mut work, mut status) = (Ports::new(&telemetry), Ports::new(&telemetry));
         let gate = Arc::new(Gate::new(source, telemetry, options.limits));
-        let encrypted = RustlsAcceptor::new(RustlsConfig::from_config(tls.config)).acceptor(NoDelayAcceptor);
-        let main =
-            work.open(options.address, encrypted.clone(), router::gate(gate.clone()), &options).await?;
+        let config = Some(&tls.config);
+        let main = Port { name: "main", address: options.address, tls: config };
+        let main = work.open(main, router::gate(gate.clone()), &options).await?;
         let mut addresses = Addresses { main, extender: None, status: None };
-        if let Some(port) = options.extender {
-            if !port.address.ip().is_loopback() {
-                return Err(ServeError::NotLoopback(port.address));
+        if let Some(ExtenderPort { address, tls }) = options.extender {
+            if !address.ip().is_loopback() {
+                return Err(ServeError::NotLoopback(address));
             }
-            let router = router::extender(gate.clone());
-            addresses.extender = Some(match port.tls {
-                true => work.open(port.address, encrypted, router, &options).await?,
-                false => work.open(port.address, NoDelayAcceptor, router, &options).await?,
-            });
+            let port = Port { name: "extender", address, tls: config.filter(|_| tls) };
+            addresses.extender = Some(work.open(port, router::extender(gate.clone()), &options).await?);
         }
         if let Some(address) = options.status {
-            let router = router::status(gate.clone());
-            addresses.status = Some(status.open(address, NoDelayAcceptor, router, &options).await?);
+            let port = Port { name: "status", address, tls: None };
+            addresses.status = Some(status.open(port, router::status(gate.clone()), &options).await?);
         }
         let (ca_pem, drain) = (tls.ca_pem, options.drain);
         Ok(Self { addresses, ca_pem, gate, drain, work, status, _watches: watches })
@@ -156,8 +142,8 @@ impl Bare {
     ) -> Result<Self, ServeError> {
         let (mut watches, mut work) = (JoinSet::new(), Ports::new(telemetry));
         let tls = tls::prepare(&options, telemetry, &mut watches)?;
-        let encrypted = RustlsAcceptor::new(RustlsConfig::from_config(tls.config)).acceptor(NoDelayAcceptor);
-        let address = work.open(options.address, encrypted, router, &options).await?;
+        let port = Port { name: "main", address: options.address, tls: Some(&tls.config) };
+        let address = work.open(port, router, &options).await?;
         Ok(Self { address, ca_pem: tls.ca_pem, _work: work, _watches: watches })
     }
 
@@ -171,70 +157,5 @@ impl Bare {
     #[must_use]
     pub fn ca_pem(&self) -> Option<&str> {
         self.ca_pem.as_deref()
-    }
-}
-
-impl Ports {
-    fn new(telemetry: &Arc<Telemetry>) -> Self {
-        Self { telemetry: telemetry.clone(), handle: Handle::default(), tasks: JoinSet::new() }
-    }
-
-    async fn open<A>(
-        &mut self,
-        address: SocketAddr,
-        acceptor: A,
-        router: Router,
-        options: &Options,
-    ) -> Result<SocketAddr, ServeError>
-    where
-        A: Accept<TcpStream, Router> + Clone + Send + Sync + 'static,
-        A::Stream: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send,
-        A::Service: axum_server::service::SendService<axum::http::Request<hyper::body::Incoming>> + Send,
-        A::Future: Send,
-    {
-        let cannot = |source| ServeError::Listen { address, source };
-        let listener = TcpListener::bind(address).await.map_err(cannot)?;
-        let bound = listener.local_addr().map_err(cannot)?;
-        let mut server = Http::<SocketAddr>::from_listener(listener)
-            .acceptor(acceptor)
-            .handle(self.handle.clone())
-            .first_request_timeout(options.limits.first_request);
-        if options.http1_only {
-            server = server.http1_only();
-        }
-        let telemetry = self.telemetry.clone();
-        server = server.accept_error_handler(move |_, error| {
-            tracing::debug!(port = bound.port(), %error, "no connection came of it");
-            telemetry.connection_failed(why(error.kind()));
-        });
-        server.http_builder().http1().header_read_timeout(options.limits.next_request);
-        server.http_builder().http2().keep_alive_interval(options.limits.next_request);
-        self.tasks.spawn(server.serve(router.into_make_service()));
-        Ok(bound)
-    }
-
-    async fn ended(&mut self) -> String {
-        match self.tasks.join_next().await {
-            None => pending().await,
-            Some(Ok(Ok(()))) => "it ended".to_owned(),
-            Some(Ok(Err(error))) => error.to_string(),
-            Some(Err(error)) => error.to_string(),
-        }
-    }
-
-    async fn close(mut self, drain: Duration) {
-        self.handle.graceful_shutdown(Some(drain));
-        while self.tasks.join_next().await.is_some() {}
-    }
-}
-
-/// Why no connection came of a try, in a word: a client that does not trust our certificate is `tls`, a
-/// probe that only looks whether the port is open is `closed`.
-const fn why(kind: io::ErrorKind) -> &'static str {
-    match kind {
-        io::ErrorKind::InvalidData => "tls",
-        io::ErrorKind::TimedOut => "timeout",
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "closed",
-        _ => "other",
     }
 }

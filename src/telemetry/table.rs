@@ -161,6 +161,13 @@ pub const CERTIFICATE_RELOADS: Metric = counter(
     &["result"],
 );
 
+/// Connections.
+pub const CONNECTIONS: Metric = counter(
+    "sluice_connections_total",
+    "Connections by port (main, extender, status). Far fewer than requests, as callers keep theirs.",
+    &["port"],
+);
+
 /// Failed connections.
 pub const CONNECTION_FAILURES: Metric = counter(
     "sluice_connection_failures_total",
@@ -192,6 +199,7 @@ pub const ALL: &[&Metric] = &[
     &POLICY_RELOAD_TIME,
     &CERTIFICATE_END,
     &CERTIFICATE_RELOADS,
+    &CONNECTIONS,
     &CONNECTION_FAILURES,
     &BUILD_INFO,
 ];

@@ -101,6 +101,7 @@ fn touch_everything(telemetry: &Telemetry) {
     telemetry.policy_loaded("r", 1);
     telemetry.certificate_loaded(1);
     telemetry.connection_failed("tls");
+    telemetry.connected("main");
     telemetry.picture(Some(1.0), [("nodes", 1)]);
     telemetry.request(&Request {
         endpoint,

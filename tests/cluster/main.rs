@@ -59,6 +59,7 @@ use libtest_mimic::Arguments;
 #[allow(dead_code, reason = "the harness offers what the groups to come need")]
 mod harness;
 mod plain;
+mod server;
 
 use harness::controlplane::PROGRAMS;
 use harness::groups::{Group, remember_places_of_panics, trials};
@@ -69,7 +70,7 @@ use harness::scratch::remove_leftovers;
 
 /// Every group, in the order of starting: the long ones first.
 fn groups() -> Vec<Group> {
-    vec![plain::group()]
+    vec![plain::group(), server::group()]
 }
 
 fn main() -> ExitCode {
