@@ -58,6 +58,7 @@ use libtest_mimic::Arguments;
 
 #[allow(dead_code, reason = "the harness offers what the groups to come need")]
 mod harness;
+mod manifests;
 mod plain;
 mod server;
 
@@ -70,7 +71,7 @@ use harness::scratch::remove_leftovers;
 
 /// Every group, in the order of starting: the long ones first.
 fn groups() -> Vec<Group> {
-    vec![plain::group(), server::group()]
+    vec![manifests::group(), plain::group(), server::group()]
 }
 
 fn main() -> ExitCode {

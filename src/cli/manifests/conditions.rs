@@ -42,7 +42,8 @@ pub fn container_asks_for_gpu(container: &str) -> String {
     )
 }
 
-/// Whether it could reach a GPU without asking for one: every other [`Relevance`](crate::subject::relevant::Relevance).
+/// Whether it could reach a GPU without asking for one: every other
+/// [`Relevance`](crate::subject::relevant::Relevance) but `NamesNode`, which [`names_node`] answers.
 #[must_use]
 pub fn could_reach_gpu(pod: &str) -> String {
     [
@@ -57,9 +58,15 @@ pub fn could_reach_gpu(pod: &str) -> String {
         format!(
             "{pod}.spec.?tolerations.orValue([]).exists(t,\n  !t.?key.orValue('').startsWith('{LIFECYCLE_TAINTS}'))"
         ),
-        format!("{pod}.spec.?nodeName.orValue('') != ''"),
     ]
     .join("\n|| ")
+}
+
+/// Whether it goes around the scheduler. Says so only of a Pod that is being created, or of a template:
+/// the scheduler names a node too.
+#[must_use]
+pub fn names_node(pod: &str) -> String {
+    format!("{pod}.spec.?nodeName.orValue('') != ''")
 }
 
 /// Whether a volume leads to devices, drivers or plugin sockets of the node:

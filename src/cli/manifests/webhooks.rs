@@ -6,7 +6,7 @@
 //! changed any more, and finalizers must go.
 
 use super::{
-    conditions::{asks_for_gpu, could_reach_gpu},
+    conditions::{asks_for_gpu, could_reach_gpu, names_node},
     yaml,
 };
 use crate::subject::templates::TEMPLATE_KINDS;
@@ -84,10 +84,7 @@ pub fn mutating() -> Vec<Entry> {
         rules: vec![core(CREATE, &["pods"])],
         conditions: vec![
             not_mirror(),
-            Condition {
-                name: "concerns-gpus",
-                expression: format!("{}\n|| {}", asks_for_gpu("object"), could_reach_gpu("object")),
-            },
+            Condition { name: "concerns-gpus", expression: concerns_gpus("object") },
         ],
     }]
 }
@@ -156,7 +153,14 @@ fn other_pods() -> Entry {
         conditions: vec![
             not_deleted(),
             not_mirror(),
-            Condition { name: "could-reach-a-gpu", expression: could_reach_gpu("object") },
+            Condition {
+                name: "could-reach-a-gpu",
+                expression: format!(
+                    "{}\n|| request.operation == 'CREATE' && {}",
+                    could_reach_gpu("object"),
+                    names_node("object")
+                ),
+            },
             Condition { name: "asks-for-no-gpu", expression: format!("!({})", asks_for_gpu("object")) },
         ],
     }
@@ -195,6 +199,11 @@ fn templates() -> Entry {
     }
 }
 
+/// Whether what is being created concerns us for any reason.
+fn concerns_gpus(pod: &str) -> String {
+    [asks_for_gpu(pod), could_reach_gpu(pod), names_node(pod)].join("\n|| ")
+}
+
 /// Whether any of an object's templates concerns us; a template without a Pod spec counts.
 fn template_concerns_gpus() -> String {
     let mut paths: Vec<String> = TEMPLATE_KINDS
@@ -204,12 +213,7 @@ fn template_concerns_gpus() -> String {
         .collect();
     paths.sort();
     paths.dedup();
-    format!(
-        "[{}].exists(t, !has(t.spec)\n|| {}\n|| {})",
-        paths.join(", "),
-        asks_for_gpu("t"),
-        could_reach_gpu("t")
-    )
+    format!("[{}].exists(t, !has(t.spec)\n|| {})", paths.join(", "), concerns_gpus("t"))
 }
 
 fn budgets() -> Entry {
