@@ -100,7 +100,8 @@ pub fn decide(world: &World, subject: &Subject) -> Decision {
     if judge::is_exempt_request(subject) {
         return judge::nothing_to_say(world, subject);
     }
-    let judged = judge::judge(world, subject);
+    let mut judged = judge::judge(world, subject);
+    judge::spare_what_was_there(world, subject, &mut judged);
     verdict::conclude(world, subject, judged)
 }
 

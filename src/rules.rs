@@ -9,29 +9,43 @@ mod bypass;
 mod case;
 mod change;
 mod disruption;
+mod dra;
 mod finding;
 mod fit;
 mod list;
 mod mig;
 mod nodes;
 pub mod offers;
+mod parallelism;
 mod placement;
+mod policies;
 mod priority;
+mod quota;
 mod resources;
 mod rollout;
 mod sharing;
 
-pub use bypass::{node_name::*, stamp::*, visible_devices::*};
+pub use bypass::{
+    Reach, host_path::*, node_name::*, privileged::*, reach, scheduler::*, stamp::*, visible_devices::*,
+};
 pub use case::{Candidate, Case, Placement, PodCase, Skipped};
 pub use change::{Change, Edit};
-pub use disruption::drain::*;
+pub use disruption::{drain::*, overlap::*};
+pub use dra::shared_claim::*;
 pub use finding::{Finding, Findings};
 pub use fit::{Fit, Score};
 pub use list::{ALL, Applies, Check, Family, Needs, Rule, find, ids};
-pub use mig::profile::*;
+pub use mig::{node_change::*, profile::*};
 pub use nodes::*;
-pub use placement::{added::*, pool_affinity::*, selector::*, steering::*};
-pub use priority::class::*;
-pub use resources::{class::*, extended::*, large::*, names::*};
-pub use rollout::{startup, startup::STARTUP_BUDGET_TOO_SMALL, surge::*};
-pub use sharing::units::*;
+pub use parallelism::tensor::*;
+pub use placement::{
+    added::*, anti_affinity::*, cpu_pod::*, daemonset::*, pool_affinity::*, selector::*, steering::*,
+};
+pub use policies::*;
+pub use priority::{class::*, order::*};
+pub use quota::{keys::*, limit_range::*};
+pub use resources::{class::*, extended::*, large::*, mixed::*, names::*};
+pub use rollout::{
+    deadline::*, grace::*, job_deadline::*, readiness::*, startup, startup::STARTUP_BUDGET_TOO_SMALL, surge::*,
+};
+pub use sharing::{autoscaler::*, memory::*, oversized::*, units::*};

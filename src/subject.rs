@@ -6,6 +6,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod demand;
+pub mod engine;
 mod read;
 pub mod relevant;
 pub mod templates;

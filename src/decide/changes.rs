@@ -41,6 +41,8 @@ pub(super) struct Step<'a> {
     pub raw: &'a Value,
     pub pod: &'a Pod,
     pub placed: &'a Placed,
+    /// It asks for no GPU and gets to nodes that have some.
+    pub exposed: bool,
 }
 
 /// Changes with paths from the Pod's own root, and what could not be changed.
@@ -184,7 +186,7 @@ fn scheduler(step: &Step<'_>, changes: &mut Vec<Change>) {
     if step.placed.placement.asks_gpu && matches!(written, "" | "default-scheduler") && written != wanted {
         let why = "GPU Pods are placed by the scheduler that asks sluice";
         let at = segments(["spec", "schedulerName"]);
-        changes.push(change("scheduler-set", why, Edit::Set(at, json!(wanted))));
+        changes.push(change("wrong-scheduler", why, Edit::Set(at, json!(wanted))));
     }
 }
 

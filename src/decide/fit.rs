@@ -3,7 +3,7 @@
 mod beyond;
 mod scheduler;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::Decision;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         resources::{Amounts, PodResources},
     },
     policy::Class,
-    rules::{self, Candidate, Fit, PodCase, Rule, Score},
+    rules::{self, Candidate, Fit, PodCase, Rule, Score, Skipped},
     subject::demand,
     world::World,
 };
@@ -26,6 +26,8 @@ pub struct Need {
     pub(super) steered: bool,
     pub(super) asks_gpu: bool,
     pub(super) candidates: Vec<Candidate>,
+    /// Why other pools cannot serve it.
+    pub(super) refused: BTreeMap<String, &'static Rule>,
     pub(super) affinity: RequiredNodeAffinity,
     pub(super) tolerations: Vec<Toleration>,
     pub(super) requests: Amounts,
@@ -87,6 +89,7 @@ impl Need {
             steered: case.placement.steered || case.class.is_some() && case.placement.asks_gpu,
             asks_gpu: case.placement.asks_gpu,
             candidates: case.placement.candidates.clone(),
+            refused: refused(&case.placement.skipped),
             affinity: RequiredNodeAffinity::of(spec),
             tolerations: spec.tolerations.clone(),
             requests: PodResources::written(spec).with_defaults().requests(),
@@ -102,18 +105,40 @@ impl Need {
     }
 }
 
+/// The rule by which each pool was passed over.
+fn refused(skipped: &[Skipped]) -> BTreeMap<String, &'static Rule> {
+    let of_pool = |skipped: &Skipped| {
+        Some((skipped.what.strip_prefix("pool ")?.to_owned(), rules::find(skipped.rule)?))
+    };
+    skipped.iter().filter_map(of_pool).collect()
+}
+
 /// Preference of the node's pool first, then fullness as the class wants it.
 fn score(world: &World, need: &Need, node: &Arc<Node>) -> Score {
-    let rank = world
-        .pools
-        .of_shape(&node.shape)
-        .iter()
-        .filter_map(|live| need.candidates.iter().find(|candidate| candidate.pool == live.pool.name))
-        .map(|candidate| candidate.rank)
-        .min();
-    let preference = rank.map_or(5, |rank| 10_u8.saturating_sub(u8::try_from(rank * 3).unwrap_or(10)));
-    let tenants = world.cluster.tenants_on(&node.name).len();
-    let fullness = u8::try_from(tenants.min(10)).unwrap_or(10);
+    let pools = world.pools.of_shape(&node.shape);
+    let candidate = need.candidates.iter().find(|c| pools.iter().any(|live| live.pool.name == c.pool));
+    let mut ranks: Vec<usize> = need.candidates.iter().map(|candidate| candidate.rank).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let place = candidate.and_then(|candidate| ranks.iter().position(|rank| *rank == candidate.rank));
+    let preference = place.map_or(Score::NEUTRAL, |place| 10_u8.saturating_sub(u8::try_from(place).unwrap_or(10)));
+    let fullness = fullness(world, need, node, candidate);
     let spreads = need.class.as_ref().is_some_and(|class| class.spread);
     Score { preference, packing: if spreads { 10 - fullness } else { fullness } }
+}
+
+/// Tenths of the node's units that are taken; of its cards' tenants where the class bounds those.
+fn fullness(world: &World, need: &Need, node: &Node, candidate: Option<&Candidate>) -> u8 {
+    let tenants = i64::try_from(world.cluster.tenants_on(&node.name).len()).unwrap_or(i64::MAX);
+    let resource = candidate.map_or("", |candidate| &candidate.resource);
+    let units = node.allocatable(resource).value();
+    let (taken, all) = if units > 0 {
+        (world.cluster.load(&node.name).requested(resource).value(), units)
+    } else {
+        (tenants, 10)
+    };
+    let cards = i64::from(node.shape.assessment.cards.unwrap_or(1).max(1));
+    let most = need.class.as_ref().and_then(|class| class.sharing.max_tenants);
+    let all = most.map_or(all, |most| all.min(i64::from(most).saturating_mul(cards))).max(1);
+    u8::try_from(taken.clamp(0, all).saturating_mul(10) / all).unwrap_or(10)
 }

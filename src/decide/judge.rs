@@ -16,7 +16,7 @@ use crate::{
     policy::{AdmissionPolicy, Severity},
     rules::{self, Case, Change, Check, Finding, Findings, PodCase, Rule},
     subject::{
-        Body, Operation, Stage, Subject,
+        self, Body, Facts, Operation, Reading, Stage, Subject,
         relevant::{self, Relevance},
     },
     world::{LivePool, World},
@@ -108,6 +108,22 @@ pub(super) fn judge(world: &World, subject: &Subject) -> Judged {
     judged
 }
 
+/// An UPDATE is held to what it changes: what was wrong in the same place before is shown and refuses nothing,
+/// so that labels, scale and status of an older object can still be changed.
+pub(super) fn spare_what_was_there(world: &World, subject: &Subject, judged: &mut Judged) {
+    let of_its_own = matches!(subject.body, Body::Pod(_) | Body::Node(_) | Body::Installation);
+    let refuses = judged.findings.iter().any(|finding| finding.severity == Severity::Deny);
+    let Some(old) = subject.facts.old.clone().filter(|_| !of_its_own && refuses) else { return };
+    let facts = Facts { operation: Operation::Create, old: None, ..subject.facts.clone() };
+    let Reading::Subject(old) = subject::read(old, Some(&subject.namespace), facts) else { return };
+    let before = judge(world, &old).findings;
+    for finding in &mut judged.findings {
+        if before.iter().any(|old| old.rule == finding.rule && old.path == finding.path) {
+            finding.at_most(Severity::Warn);
+        }
+    }
+}
+
 struct PodOf<'a> {
     prefix: String,
     pod: &'a Pod,
@@ -143,7 +159,8 @@ fn judge_pod<'a>(
     }
     let mut changed_pod = pod.clone();
     if changing {
-        let step = Step { world, policy, class: class.as_deref(), raw, pod, placed: &placed };
+        let exposed = is_exposed(world, subject, policy, pod, &placed.placement);
+        let step = Step { world, policy, class: class.as_deref(), raw, pod, placed: &placed, exposed };
         let (made, problems) = changes::changes(&step);
         let mut edited = raw.clone();
         for change in &made {
@@ -160,6 +177,26 @@ fn judge_pod<'a>(
     PodCase { prefix, written: pod, pod: changed_pod, count, class, placement: placed.placement }
 }
 
+/// A Pod that asks for no GPU and gets to nodes that have some: its images may make every card visible. What
+/// runs on every node may be there to watch the cards, and is left alone.
+fn is_exposed(
+    world: &World,
+    subject: &Subject,
+    policy: &AdmissionPolicy,
+    pod: &Pod,
+    placement: &rules::Placement,
+) -> bool {
+    let daemon = match &subject.body {
+        Body::Template(_) => subject.kind == "DaemonSet",
+        _ => pod.metadata.controller().is_some_and(|owner| owner.kind == "DaemonSet"),
+    };
+    !placement.asks_gpu
+        && pod.spec.resource_claims.is_empty()
+        && !daemon
+        && !policy.exempts(&subject.namespace, pod)
+        && rules::reach(world, &pod.spec.tolerations, placement.only_gpu_nodes) != rules::Reach::No
+}
+
 /// A Pod is changed where it is being made; a final one only if it never met the mutating webhook.
 fn may_change(subject: &Subject, pod: &Pod) -> bool {
     match (&subject.body, subject.facts.stage) {
@@ -173,7 +210,7 @@ fn may_change(subject: &Subject, pod: &Pod) -> bool {
 
 fn is_relevant(world: &World, pod: &Pod) -> bool {
     let taints: Vec<Taint> = world.pools.iter().flat_map(LivePool::guarding_taints).cloned().collect();
-    relevant::relevance(pod, &taints) != Relevance::None
+    relevant::relevance(pod, &taints) != Relevance::None || place::only_gpu_nodes(world, pod)
 }
 
 fn policy_of(world: &World, subject: &Subject) -> Arc<AdmissionPolicy> {
@@ -242,8 +279,11 @@ fn applies(case: &Case<'_>, rule: &Rule) -> bool {
     use crate::rules::Applies;
     let subresource = case.subject.facts.subresource.is_some();
     match (rule.applies, &case.subject.body) {
-        (Applies::Pods, Body::Pod(_)) => !subresource,
-        (Applies::Pods | Applies::Templates, Body::Template(_))
+        (Applies::Pods | Applies::Priorities, Body::Pod(_)) => !subresource,
+        (Applies::EphemeralContainers, Body::Pod(_)) => {
+            case.subject.facts.subresource.as_deref().is_none_or(|name| name == "ephemeralcontainers")
+        }
+        (Applies::Pods | Applies::Templates | Applies::Priorities, Body::Template(_))
         | (Applies::Budgets, Body::Budget(_) | Body::Template(_))
         | (Applies::Quotas, Body::Quota(_))
         | (Applies::Limits, Body::Limits(_))

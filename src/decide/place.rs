@@ -14,8 +14,8 @@ use crate::{
     k8s::{affinity::RequiredNodeAffinity, object::Pod},
     policy::{Class, Fallback, PoolTerm, Properties},
     rules::{Candidate, Placement, Skipped, offers},
-    subject::demand,
-    world::{LivePool, World},
+    subject::{demand, relevant},
+    world::{LivePool, World, taints::is_passing},
 };
 
 use pool::{Ask, Refusal};
@@ -49,12 +49,25 @@ pub(super) fn place(
     let required = RequiredNodeAffinity::of(&pod.spec);
     let matched = matching::matching_shapes(&world.cluster, &required);
     note_choice(world, &required, &matched, &mut placement);
+    placement.only_gpu_nodes = relevant::chooses_nodes(&pod.spec) && are_gpu_nodes(&matched);
     let Some(class) = class.filter(|_| asks_gpu) else { return Placed { placement, rewrite: None } };
     let matched: Vec<&Arc<Shape>> = matched.iter().map(|matched| matched.shape).collect();
     let ask = Ask { class, pod, units: &units, claimed: &claimed, matched: &matched, rewriting };
     let rewrite = walk(world, class, &ask, &mut placement);
     placement.steered = !placement.candidates.is_empty();
     Placed { placement, rewrite }
+}
+
+/// Whether a Pod's selector and affinity choose nodes, and only nodes with GPUs.
+pub(super) fn only_gpu_nodes(world: &World, pod: &Pod) -> bool {
+    if !relevant::chooses_nodes(&pod.spec) || !world.cluster.is_synced(Kind::Node) {
+        return false;
+    }
+    are_gpu_nodes(&matching::matching_shapes(&world.cluster, &RequiredNodeAffinity::of(&pod.spec)))
+}
+
+fn are_gpu_nodes(matched: &[Match<'_>]) -> bool {
+    !matched.is_empty() && matched.iter().all(|matched| matched.shape.has_gpu())
 }
 
 /// Walks the class's terms. The first pool that will do decides the resource name; later ones stay
@@ -152,6 +165,8 @@ fn note_choice(
     placement: &mut Placement,
 ) {
     placement.any_node_matches = !matched.is_empty();
+    placement.gpu_node_matches = matched.iter().any(|matched| matched.shape.has_gpu());
+    placement.starting_node_matches = matched.iter().any(|m| m.shape.taints.iter().any(is_passing));
     if required.is_unrestricted() {
         return;
     }

@@ -71,7 +71,11 @@ pub(super) fn placement_findings(case: &Case<'_>, known: &[Finding]) -> Vec<Find
                 no_pool(pod, &class.name, &mut findings);
             }
         } else {
-            fallback(pod, &class.name, &mut findings);
+            // A final Pod is pinned by our own affinity: it was said when that was added.
+            let pinned = matches!(case.subject.body, Body::Pod(_)) && case.subject.facts.stage == Stage::Validate;
+            if !pinned {
+                fallback(pod, &class.name, &mut findings);
+            }
         }
     }
     findings.into_vec()
@@ -79,9 +83,13 @@ pub(super) fn placement_findings(case: &Case<'_>, known: &[Finding]) -> Vec<Find
 
 /// A rule already refused the Pod for what it asks or where it wants to go.
 fn is_explained(pod: &PodCase<'_>, known: &[Finding]) -> bool {
-    const EXPLAINING: [&str; 10] = [
+    const EXPLAINING: [&str; 13] = [
         "request-limit-mismatch",
         "gpu-not-integer",
+        "mixed-gpu-resources",
+        "tp-on-mig",
+        "tp-on-shared",
+        "mig-unsupported-hardware",
         "unknown-gpu-resource",
         "resource-not-in-pool",
         "selector-matches-no-node",
@@ -89,10 +97,10 @@ fn is_explained(pod: &PodCase<'_>, known: &[Finding]) -> bool {
         "no-node-large-enough",
         "mig-strategy-name",
         "mig-profile-not-available",
-        "mig-unsupported-hardware",
     ];
+    // What only warns explains no refusal.
     let explains =
-        |finding: &&Finding| EXPLAINING.contains(&finding.rule) || finding.rule == "mig-unsupported-hardware";
+        |finding: &&Finding| EXPLAINING.contains(&finding.rule) && finding.severity == Severity::Deny;
     known.iter().filter(explains).any(|finding| finding.path.starts_with(&pod.prefix))
 }
 

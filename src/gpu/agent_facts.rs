@@ -27,6 +27,9 @@ pub struct GpuNodeStatus {
     /// Seconds between two readings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heartbeat_seconds: Option<u32>,
+    /// `status.nodeInfo.bootID` of the node at that time: another one there means that it has rebooted since.
+    #[serde(skip_serializing_if = "Option::is_none", rename = "bootID")]
+    pub boot_id: Option<String>,
     /// NVIDIA driver, as NVML prints it: `580.159.04`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver_version: Option<String>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{AdmissionPolicy, Exception, NamespaceScope, PolicySet};
-use crate::k8s::object::Labels;
+use crate::k8s::object::{Labels, Pod};
 
 /// How narrow a scope is; the narrower is the greater. In this order: exact names before wildcards before
 /// none, labels before none, longer patterns before shorter.
@@ -77,6 +77,16 @@ impl AdmissionPolicy {
             scheduler_name: None,
             gpu_nodes_only_for_gpu: false,
         }
+    }
+
+    /// Whether a Pod's ServiceAccount is among those whose Pods may touch GPUs past the scheduler.
+    #[must_use]
+    pub fn exempts(&self, namespace: &str, pod: &Pod) -> bool {
+        let account = match pod.spec.service_account_name.as_str() {
+            "" => "default",
+            name => name,
+        };
+        self.exempt_service_accounts.contains(&format!("{namespace}/{account}"))
     }
 }
 

@@ -144,6 +144,8 @@ pub struct Class {
     pub sharing: Sharing,
     /// Longest time from start to a loaded model; seconds.
     pub startup_budget: Option<u64>,
+    /// Its work comes to an end, so that it should have a deadline.
+    pub runs_to_end: bool,
     /// Whether the webhook adds a startup probe where the budget is too small.
     pub add_startup_probe: bool,
     /// Disruption needs.

@@ -56,6 +56,12 @@ pub struct Placement {
     pub selected: Vec<Arc<Shape>>,
     /// Whether some node, with a GPU or without, meets the author's selector and affinity.
     pub any_node_matches: bool,
+    /// Whether some node with a GPU meets them.
+    pub gpu_node_matches: bool,
+    /// Whether some node that is just starting meets them: it may get GPUs yet.
+    pub starting_node_matches: bool,
+    /// Whether they choose nodes, and only nodes with GPUs.
+    pub only_gpu_nodes: bool,
     /// Whether a declared pool that has no node now would meet them.
     pub declared_match: bool,
 }

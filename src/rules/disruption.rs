@@ -1,3 +1,4 @@
 //! Disruption budgets.
 
 pub mod drain;
+pub mod overlap;

@@ -43,8 +43,10 @@ pub enum Applies {
     Quotas,
     /// LimitRanges.
     Limits,
-    /// PriorityClasses.
+    /// PriorityClasses, and Pods that have one.
     Priorities,
+    /// Debug containers that are added to a Pod.
+    EphemeralContainers,
     /// Node changes.
     NodeChanges,
     /// A Pod on a node: answered with [`super::Fit`].
@@ -110,6 +112,7 @@ pub static ALL: &[&Rule] = &[
     &super::GPU_NOT_INTEGER,
     &super::ZERO_GPU_HARDENED,
     &super::UNKNOWN_GPU_RESOURCE,
+    &super::MIXED_GPU_RESOURCES,
     &super::RESOURCE_NOT_IN_POOL,
     &super::RESOURCE_REWRITTEN,
     &super::NO_NODE_LARGE_ENOUGH,
@@ -131,6 +134,9 @@ pub static ALL: &[&Rule] = &[
     &super::MODE_NOT_OFFERED,
     &super::POOL_REQUIREMENT_UNMET,
     &super::POOL_NOT_CANDIDATE,
+    &super::ANTI_AFFINITY_EXCEEDS_NODES,
+    &super::NON_GPU_ON_GPU_POOL,
+    &super::DAEMONSET_MISSES_POOL,
     &super::NODE_AFFINITY_MISMATCH,
     // taints
     &super::TOLERATION_ADDED,
@@ -141,38 +147,64 @@ pub static ALL: &[&Rule] = &[
     &super::MIG_STRATEGY_NAME,
     &super::MIG_PROFILE_NOT_AVAILABLE,
     &super::MIG_CONFIG_PENDING,
+    &super::MIG_CHANGE_WITH_TENANTS,
+    &super::MPS_WITH_MIG,
     &super::MIG_SINGLE_NEEDS_UNIFORM_LAYOUT,
     &super::NO_FREE_SLICE,
     // priority
     &super::PRIORITYCLASS_NOT_FOUND,
     &super::PRIORITY_SET,
+    &super::PRIORITY_NEVER_FOR_CRITICAL,
+    &super::PRIORITY_ORDER_VIOLATION,
     // probes and rollout
     &super::STARTUP_BUDGET_TOO_SMALL,
-    &super::STARTUP_PROBE_ADDED,
+    &super::READINESS_NOT_MODEL_AWARE,
+    &super::PROGRESS_DEADLINE_TOO_SHORT,
+    &super::GRACE_TOO_SHORT,
+    &super::BATCH_DEADLINE_MISSING,
+    &super::DEADLINE_ON_SERVER,
     &super::ROLLOUT_NEEDS_SPARE_GPU,
     // disruption
     &super::PDB_BLOCKS_DRAIN,
+    &super::PDB_BLOCKS_DRAIN_AT_MIN,
+    &super::PDB_OVERLAP,
     // sharing and memory
     &super::SHARED_REQUEST_GT_ONE,
+    &super::TIME_SLICING_WITH_MPS,
+    &super::VRAM_OVERCOMMIT,
+    &super::OVERSIZED_FOR_CLASS,
     &super::ISOLATION_INSUFFICIENT,
     &super::MEMORY_INSUFFICIENT,
     &super::COLOCATION_LIMIT,
     &super::NEIGHBOUR_NOT_ALLOWED,
     // parallelism
     &super::SHM_ADDED,
+    &super::TP_ON_MIG,
+    &super::TP_ON_SHARED,
+    &super::TP_GPU_MISMATCH,
+    &super::MIG_SLICES_GT_ONE,
     // bypass
     &super::GPU_BYPASS_ENV,
+    &super::PRIVILEGED_GPU_BYPASS,
+    &super::GPU_BYPASS_HOSTPATH,
+    &super::GPU_BYPASS_EPHEMERAL,
     &super::NODENAME_BYPASS,
     &super::VISIBLE_DEVICES_VOID_SET,
-    &super::SCHEDULER_SET,
+    &super::WRONG_SCHEDULER,
     &super::STAMP_MISSING,
     &super::ADMISSION_SKIPPED,
     // DRA
     &super::DOUBLE_ALLOCATOR_NODE,
+    &super::CLAIM_NOT_SHARED,
+    // quota
+    &super::QUOTA_KEY_INEFFECTIVE,
+    &super::LIMITRANGE_DEFAULTS_GPU,
     // node lifecycle
+    &super::AUTOSCALER_UNAWARE_OF_SHARING,
     &super::POOL_NOT_PROVEN,
     &super::EVIDENCE_CONTRADICTED,
     &super::NODE_GPU_NOT_INITIALISED,
+    &super::NODE_REJOINING,
     &super::NODE_UNKNOWN,
 ];
 

@@ -1,3 +1,4 @@
 //! MIG: profiles, hardware and layouts.
 
+pub mod node_change;
 pub mod profile;

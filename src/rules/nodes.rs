@@ -71,6 +71,15 @@ pub static NODE_GPU_NOT_INITIALISED: Rule = node(
     "Wait for the agent to remove the taint sluice.dev/not-ready.",
 );
 
+/// `node-rejoining`
+pub static NODE_REJOINING: Rule = node(
+    "node-rejoining",
+    Family::NodeLifecycle,
+    "the node's agent has looked at the cards since the last boot",
+    "After a reboot the kubelet still advertises what it had, and starts Pods before the device plugin is healthy: they end in UnexpectedAdmissionError, which is final, and their controllers make new ones.",
+    "Wait for the agent's first report after the boot.",
+);
+
 /// `double-allocator-node`
 pub static DOUBLE_ALLOCATOR_NODE: Rule = node(
     "double-allocator-node",

@@ -8,6 +8,7 @@ use std::{
 use crate::{
     cluster::Shape,
     gpu::{Mode, evidence::MigCapability, resource},
+    rules::Placement,
     world::{LivePool, World},
 };
 
@@ -20,6 +21,25 @@ pub fn advertisers<'a>(world: &'a World, resource: &'a str) -> impl Iterator<Ite
 #[must_use]
 pub fn units(shape: &Shape, resource: &str) -> i64 {
     shape.allocatable.get(resource).map_or(0, |amount| amount.value())
+}
+
+/// The pools in which a Pod may get a resource: its candidates, where placement chose some; else those of the
+/// nodes that its author selects, or of every node that advertises it.
+pub fn reachable<'a>(
+    world: &'a World,
+    placement: &'a Placement,
+    resource: &'a str,
+) -> impl Iterator<Item = &'a LivePool> {
+    world.pools.iter().filter(move |live| {
+        if !live.resources.contains(resource) {
+            return false;
+        }
+        if !placement.candidates.is_empty() {
+            return placement.candidates.iter().any(|candidate| candidate.pool == live.pool.name);
+        }
+        placement.selected.is_empty()
+            || live.shapes.iter().any(|shape| placement.selected.iter().any(|s| Arc::ptr_eq(s, shape)))
+    })
 }
 
 /// Every GPU resource name that a live node or a declared pool offers.

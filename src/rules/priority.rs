@@ -1,3 +1,4 @@
 //! Priority classes.
 
 pub mod class;
+pub mod order;

@@ -3,4 +3,5 @@
 pub mod class;
 pub mod extended;
 pub mod large;
+pub mod mixed;
 pub mod names;

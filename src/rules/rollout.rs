@@ -1,4 +1,8 @@
 //! Probes and rollout.
 
+pub mod deadline;
+pub mod grace;
+pub mod job_deadline;
+pub mod readiness;
 pub mod startup;
 pub mod surge;

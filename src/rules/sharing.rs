@@ -1,3 +1,6 @@
 //! Sharing and memory.
 
+pub mod autoscaler;
+pub mod memory;
+pub mod oversized;
 pub mod units;

@@ -35,6 +35,18 @@ pub const DEVICE_FILES: [&str; 3] = ["nvidia", "dri", "kfd"];
 /// none guards a pool.
 pub const LIFECYCLE_TAINTS: &str = "node.kubernetes.io/";
 
+/// Node labels by which Pods are placed that have nothing to do with GPUs: who selects by these alone chooses
+/// no kind of node.
+pub const COMMON_NODE_LABELS: [&str; 7] = [
+    "beta.kubernetes.io/arch",
+    "beta.kubernetes.io/os",
+    "kubernetes.io/arch",
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+];
+
 /// Why a Pod concerns us; the first that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relevance {
@@ -93,6 +105,16 @@ pub fn asks_for_gpu(spec: &PodSpec) -> bool {
         resources.requests.keys().chain(resources.limits.keys()).any(|name| resource::is_gpu_like(name))
     };
     names(&spec.resources) || every_container(spec).any(|container| names(&container.resources))
+}
+
+/// Whether nodeSelector or required node affinity speak of other labels than [`COMMON_NODE_LABELS`]. A Pod that
+/// so chooses nodes with GPUs only concerns us too; which those are the picture says.
+#[must_use]
+pub fn chooses_nodes(spec: &PodSpec) -> bool {
+    let required = spec.affinity.node_affinity.required.iter();
+    let expressions = required.flat_map(|selector| &selector.node_selector_terms).flat_map(|t| &t.match_expressions);
+    let mut keys = spec.node_selector.keys().chain(expressions.map(|expression| &expression.key));
+    keys.any(|key| !COMMON_NODE_LABELS.contains(&key.as_str()))
 }
 
 /// Volumes of the Pod that reach devices, drivers or plugin sockets of the host: index and normalised path.

@@ -138,6 +138,14 @@ impl LivePool {
         self.has_name(&node.name) && self.shapes.iter().any(|own| Arc::ptr_eq(own, &node.shape))
     }
 
+    /// Whether a container that asks for several of its units is kept off. Units of a shared card are no cards:
+    /// the device plugin fails such a container after it was bound (under MPS, and wherever it is told to), or
+    /// hands out one card twice. A pool that says `failRequestsGreaterThanOne: false` lets it through.
+    #[must_use]
+    pub fn refuses_several_units(&self) -> bool {
+        self.pool.mode.is_software_shared() && self.pool.fail_requests_greater_than_one != Some(false)
+    }
+
     /// The number of its nodes.
     #[must_use]
     pub fn node_count(&self, cluster: &Cluster) -> usize {

@@ -3,6 +3,7 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
 mod architecture;
+mod cases;
 mod generated;
 mod golden;
 mod layers;
@@ -10,6 +11,7 @@ mod licences;
 mod make;
 mod manifests;
 mod policies;
+mod properties;
 mod readme;
 mod serving;
 mod size;

@@ -7,7 +7,7 @@ use crate::{
     gpu::resource,
     k8s::object::Container,
     rules::{Change, Edit},
-    subject::{demand, relevant::VISIBLE_DEVICES},
+    subject::{demand, engine::Arguments, relevant::VISIBLE_DEVICES},
 };
 
 const VARIABLE: &str = VISIBLE_DEVICES[0];
@@ -18,7 +18,8 @@ const SHM_VOLUME: &str = "sluice-shm";
 ///
 /// Zero units means no call to the device plugin, so the image's own `NVIDIA_VISIBLE_DEVICES=all` would win;
 /// a zero entry is removed and the variable set to `void`. Other containers are hidden where the class says
-/// so; an explicit variable of the container wins over the image's and over `envFrom`.
+/// so, and where the Pod as a whole asks for none but gets to nodes that have some; an explicit variable of
+/// the container wins over the image's and over `envFrom`.
 pub(super) fn hide(step: &Step<'_>, changes: &mut Vec<Change>) {
     let by_class = step.class.is_some_and(|class| class.hide_devices);
     for (place, container) in demand::containers(&step.pod.spec) {
@@ -28,7 +29,7 @@ pub(super) fn hide(step: &Step<'_>, changes: &mut Vec<Change>) {
             let why = "zero units are no request: the device plugin is not called";
             changes.push(change("zero-gpu-hardened", why, Edit::Remove(at)));
         }
-        let hidden = !zeros.is_empty() || by_class;
+        let hidden = !zeros.is_empty() || by_class || step.exposed;
         if !hidden || asks_for_devices(container) || container.env(VARIABLE).is_some() {
             continue;
         }
@@ -47,12 +48,13 @@ pub(super) fn share_memory(step: &Step<'_>, changes: &mut Vec<Change>) {
     let spec = &step.pod.spec;
     let mut mounted = spec.volumes.iter().any(|volume| volume.name == SHM_VOLUME);
     for ask in demand::asks(spec) {
-        let several = ask.count().is_some_and(|count| count > 1);
+        let together = Arguments::of(ask.container).gpus_together().is_some_and(|gpus| gpus > 1);
+        let several = together || ask.count().is_some_and(|count| count > 1);
         let own = |mount: &crate::k8s::object::VolumeMount| mount.mount_path.trim_end_matches('/') == SHM;
         if !several || ask.container.volume_mounts.iter().any(own) {
             continue;
         }
-        let why = "several cards in one container: collectives need more shared memory than 64 MiB";
+        let why = "an engine on several cards: collectives need more shared memory than 64 MiB";
         if !mounted {
             let volume = json!({"name": SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": size}});
             changes.push(change("shm-added", why, Edit::Append(segments(["spec", "volumes"]), volume)));

@@ -33,6 +33,6 @@ pub(super) fn probe(step: &Step<'_>, changes: &mut Vec<Change>) {
         made.insert("failureThreshold".to_owned(), json!(timing.failure_threshold_for(needed)));
         let why = format!("the model may take {needed} s to load, and liveness would kill it before");
         let at = at_container(place, &["startupProbe"]);
-        changes.push(change("startup-probe-added", why, Edit::Set(at, Value::Object(made))));
+        changes.push(change("startup-budget-too-small", why, Edit::Set(at, Value::Object(made))));
     }
 }

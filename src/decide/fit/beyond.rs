@@ -23,7 +23,7 @@ pub(super) fn obstacle(world: &World, need: &Need, node: &Arc<Node>) -> Option<O
         .or_else(|| share(need, &pools))
         .or_else(|| layout(shape))
         .or_else(|| pool(need, shape, &pools))
-        .or_else(|| lifecycle(node))
+        .or_else(|| lifecycle(world, node))
         .or_else(|| neighbours(world, need, node, &pools))
 }
 
@@ -47,8 +47,8 @@ fn hardware(need: &Need, shape: &Shape) -> Option<Obstacle> {
 /// Several shares of a card for one container.
 fn share(need: &Need, pools: &[&LivePool]) -> Option<Obstacle> {
     let several = need.widest.as_ref().is_some_and(|(_, count)| *count > 1);
-    let shared = pools.iter().any(|live| live.pool.mode.is_software_shared());
-    (several && shared).then_some(Obstacle::Never(&rules::SHARED_REQUEST_GT_ONE))
+    let refused = pools.iter().any(|live| live.refuses_several_units());
+    (several && refused).then_some(Obstacle::Never(&rules::SHARED_REQUEST_GT_ONE))
 }
 
 /// A layout that is not what the node will be, or that hides its slices.
@@ -73,12 +73,18 @@ fn pool(need: &Need, shape: &Arc<Shape>, pools: &[&LivePool]) -> Option<Obstacle
     let candidate = |live: &&LivePool| need.candidates.iter().any(|c| c.pool == live.pool.name);
     let usable = |live: &LivePool| live.shape_standing(shape) == Some(&ShapeStanding::Usable);
     let served = pools.iter().copied().filter(candidate).any(usable);
-    (!served).then_some(Obstacle::Never(&rules::POOL_NOT_CANDIDATE))
+    let why = || pools.iter().find_map(|live| need.refused.get(&*live.pool.name).copied());
+    (!served).then(|| Obstacle::Never(why().unwrap_or(&rules::POOL_NOT_CANDIDATE)))
 }
 
-fn lifecycle(node: &Node) -> Option<Obstacle> {
-    let starting = node.taints.iter().any(|taint| taint.key == "sluice.dev/not-ready");
-    starting.then_some(Obstacle::Busy(&rules::NODE_GPU_NOT_INITIALISED))
+fn lifecycle(world: &World, node: &Node) -> Option<Obstacle> {
+    if node.taints.iter().any(|taint| taint.key == "sluice.dev/not-ready") {
+        return Some(Obstacle::Busy(&rules::NODE_GPU_NOT_INITIALISED));
+    }
+    // The agent spoke of an earlier boot: what the node advertises is from then.
+    let seen = world.cluster.agent(&node.name).and_then(|agent| agent.facts.status.boot_id.as_deref());
+    let rebooted = seen.is_some_and(|seen| !node.boot_id.is_empty() && seen != node.boot_id);
+    rebooted.then_some(Obstacle::Busy(&rules::NODE_REJOINING))
 }
 
 /// Too many tenants, or one of a class that the Pod's class does not sit beside, or the other way round.

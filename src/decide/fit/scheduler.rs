@@ -7,15 +7,25 @@ use super::{Need, Obstacle};
 use crate::{
     cluster::{Load, Node},
     gpu::resource::{self, GpuResource},
-    k8s::{quantity::Quantity, taints},
+    k8s::{
+        quantity::Quantity,
+        taints::{self, Untolerated},
+    },
     rules,
-    world::World,
+    world::{World, taints::is_passing},
 };
 
 pub(super) fn obstacle(world: &World, need: &Need, node: &Arc<Node>) -> Option<Obstacle> {
     let comparison = world.features.comparison_operators;
-    if taints::first_untolerated(&node.taints, node.unschedulable, &need.tolerations, comparison).is_some() {
-        return Some(Obstacle::Never(&rules::UNTOLERATED_TAINT));
+    let untolerated =
+        taints::first_untolerated(&node.taints, node.unschedulable, &need.tolerations, comparison);
+    match untolerated {
+        // It goes away by itself, so that waiting helps, though evicting does not.
+        Some(Untolerated::Taint(taint)) if is_passing(taint) => {
+            return Some(Obstacle::Busy(&rules::UNTOLERATED_TAINT));
+        }
+        Some(_) => return Some(Obstacle::Never(&rules::UNTOLERATED_TAINT)),
+        None => {}
     }
     if !need.affinity.matches(Some(&node.name), &node.labels) {
         return Some(Obstacle::Never(&rules::NODE_AFFINITY_MISMATCH));

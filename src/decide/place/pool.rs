@@ -207,9 +207,9 @@ fn target(live: &LivePool, class: &Class) -> Option<String> {
     units.first().map(|unit| unit.resource.clone()).or_else(named)
 }
 
-/// Several shares of a card in one container are no cards.
+/// Several shares of a card in one container are no cards, and some device plugins fail such a container.
 fn several_shares(live: &LivePool, ask: &Ask<'_>, resource: &str) -> Result<(), Refusal> {
-    if !live.pool.mode.is_software_shared() {
+    if !live.refuses_several_units() {
         return Ok(());
     }
     let asks = demand::asks(&ask.pod.spec);

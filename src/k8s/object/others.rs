@@ -80,6 +80,9 @@ pub struct LimitRangeItem {
     /// `Container`, `Pod`, `PersistentVolumeClaim`.
     #[serde(rename = "type", deserialize_with = "nullable")]
     pub kind: String,
+    /// Lower bound; becomes `defaultRequest` where that and `default` are absent.
+    #[serde(deserialize_with = "nullable")]
+    pub min: ResourceList,
     /// Upper bound; becomes `default` where that is absent.
     #[serde(deserialize_with = "nullable")]
     pub max: ResourceList,

@@ -40,6 +40,7 @@ pub fn compile(
             faults,
         ),
         add_startup_probe: spec.startup.add_probe,
+        runs_to_end: spec.runs_to_end,
         disruption: disruption(&spec.disruption, place.key("disruption"), faults),
         rewrite: Rewrite { resource: spec.rewrite.resource },
         shm_size: units::bytes(spec.rewrite.shm_size.as_ref(), rewrite.key("shmSize"), faults),

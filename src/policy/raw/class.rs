@@ -59,6 +59,9 @@ pub struct WorkloadClassSpec {
     /// Start-up.
     #[serde(default)]
     pub startup: Startup,
+    /// Its work comes to an end, as training does: Pods without `activeDeadlineSeconds` are found.
+    #[serde(default)]
+    pub runs_to_end: bool,
     /// Needs under disruption.
     #[serde(default)]
     pub disruption: Disruption,

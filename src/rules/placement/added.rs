@@ -1,4 +1,4 @@
-//! Reasons of the changes that are no steering: devices, shared memory, probes, the scheduler.
+//! Reasons of the changes that are no steering: devices and shared memory.
 
 use crate::{
     policy::Severity,
@@ -33,7 +33,7 @@ pub static ZERO_GPU_HARDENED: Rule = added(
 pub static VISIBLE_DEVICES_VOID_SET: Rule = added(
     "visible-devices-void-set",
     Family::Bypass,
-    "a container without a GPU request sees no GPU, where the class says so",
+    "a container without a GPU request sees no GPU, where the class says so or the Pod gets to GPU nodes",
     "Many CUDA images set NVIDIA_VISIBLE_DEVICES=all; an explicit variable of the Pod wins over the image.",
 );
 
@@ -43,20 +43,4 @@ pub static SHM_ADDED: Rule = added(
     Family::Parallelism,
     "an engine that works on several cards has a memory-backed /dev/shm of the class's size",
     "A container's default /dev/shm is 64 MiB; collectives fail to make their segments in it.",
-);
-
-/// `startup-probe-added`
-pub static STARTUP_PROBE_ADDED: Rule = added(
-    "startup-probe-added",
-    Family::ProbesAndRollout,
-    "liveness waits until the model is loaded, where the class lets the webhook add the startup probe",
-    "Without a startup probe the liveness probe restarts a model that is still loading, for ever.",
-);
-
-/// `scheduler-set`
-pub static SCHEDULER_SET: Rule = added(
-    "scheduler-set",
-    Family::Bypass,
-    "a GPU Pod is placed by the scheduler that asks sluice, where the policy names one",
-    "Another scheduler places it without what only sluice knows: modes, layouts, neighbours.",
 );

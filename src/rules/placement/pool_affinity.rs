@@ -27,9 +27,10 @@ pub static NO_POOL_AFFINITY: Rule = Rule {
 
 fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     // A Pod of a class is steered, or refused because no pool can serve it.
-    for PodCase { prefix, pod, .. } in case.pods.iter().filter(|pod| pod.class.is_none()) {
+    for PodCase { prefix, written, pod, .. } in case.pods.iter().filter(|pod| pod.class.is_none()) {
         findings.under(prefix);
-        if !RequiredNodeAffinity::of(&pod.spec).is_unrestricted() || !pod.spec.node_name.is_empty() {
+        let open = |pod: &crate::k8s::object::Pod| RequiredNodeAffinity::of(&pod.spec).is_unrestricted();
+        if !open(written) || !written.spec.node_name.is_empty() {
             continue;
         }
         for resource in demand::units(&pod.spec).keys() {
@@ -40,15 +41,20 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
                 }
             }
             if modes.len() > 1 {
+                let steered = !open(pod);
                 let pools: Vec<String> =
                     modes.iter().map(|(mode, pool)| format!("{pool} ({mode})")).collect();
-                findings.add(
+                let finding = findings.add(
                     rule,
                     "spec.affinity",
                     format!("no choice between pools that all offer {resource}: {}", pools.join(", ")),
                     "a required node affinity to the kind of pool that the workload needs",
                     "add the label sluice.dev/class: llm, embedding, asr or batch, or a node affinity",
                 );
+                if steered {
+                    // Placement has made the choice; that the author had not is only counted.
+                    finding.at_most(Severity::Audit);
+                }
             }
         }
     }

@@ -24,18 +24,35 @@ pub static SELECTOR_MATCHES_NO_NODE: Rule = Rule {
     check: Check::Case(check),
 };
 
+const AFFINITY: &str = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
+
 fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     for PodCase { prefix, written, placement, .. } in &case.pods {
         findings.under(prefix);
         let required = RequiredNodeAffinity::of(&written.spec);
-        let matched = !placement.selected.is_empty() || placement.declared_match;
-        if !placement.asks_gpu || required.is_unrestricted() || matched || placement.any_node_matches {
+        let matched = placement.gpu_node_matches || placement.declared_match;
+        if !placement.asks_gpu || required.is_unrestricted() || matched {
+            continue;
+        }
+        if placement.any_node_matches {
+            without_gpu(written, placement.starting_node_matches, rule, findings);
             continue;
         }
         if !written.spec.node_selector.is_empty() {
             selector(case, written, rule, findings);
         }
         affinity(case, written, rule, findings);
+    }
+}
+
+/// Nodes meet the constraints, and none of them has a GPU; one that is just starting may get some.
+fn without_gpu(pod: &crate::k8s::object::Pod, starting: bool, rule: &'static Rule, findings: &mut Findings) {
+    let path = if pod.spec.node_selector.is_empty() { AFFINITY } else { "spec.nodeSelector" };
+    let is = "a choice of nodes of which none has a GPU";
+    let remedy = "select nodes with GPUs; `sluice pools` shows which labels they have";
+    let finding = findings.add(rule, path, is, "nodes with GPUs", remedy).on_absence();
+    if starting {
+        finding.at_most(Severity::Warn);
     }
 }
 
@@ -62,10 +79,9 @@ fn selector(case: &Case<'_>, pod: &crate::k8s::object::Pod, rule: &'static Rule,
 }
 
 fn affinity(case: &Case<'_>, pod: &crate::k8s::object::Pod, rule: &'static Rule, findings: &mut Findings) {
-    const PATH: &str = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
     let Some(required) = &pod.spec.affinity.node_affinity.required else { return };
     for (index, term) in required.node_selector_terms.iter().enumerate() {
-        let path = format!("{PATH}.nodeSelectorTerms[{index}]");
+        let path = format!("{AFFINITY}.nodeSelectorTerms[{index}]");
         if term.match_expressions.is_empty() && term.match_fields.is_empty() {
             let should = "at least one expression: an empty term matches nothing";
             findings.add(rule, path, "an empty term", should, "remove the term, or the whole affinity");
@@ -86,7 +102,7 @@ fn affinity(case: &Case<'_>, pod: &crate::k8s::object::Pod, rule: &'static Rule,
         let is = "a combination that no GPU node meets";
         let should = "constraints that one node meets together";
         let remedy = "loosen one of them; `kubectl get nodes --show-labels` shows what there is";
-        findings.add(rule, PATH, is, should, remedy).on_absence();
+        findings.add(rule, AFFINITY, is, should, remedy).on_absence();
     }
 }
 
@@ -97,12 +113,13 @@ fn nobody_meets(case: &Case<'_>, expression: &Expression) -> bool {
         && !case.world.cluster.shapes().any(|shape| requirement.matches(&shape.labels))
 }
 
-/// Values of that label on GPU nodes, the closest first, with their pools: `Tesla-T4-SHARED (pool t4-ts)`.
+/// Values of that label on GPU nodes, the closest first, with their pools: `Tesla-T4-SHARED (pool t4-ts, time-slicing)`.
 fn nearest_values(case: &Case<'_>, key: &str, wanted: &str) -> Vec<String> {
     let mut values: Vec<(bool, f64, String, String)> = Vec::new();
     for shape in case.world.cluster.shapes().filter(|shape| shape.has_gpu()) {
         let Some(value) = shape.labels.get(key) else { continue };
-        let pool = case.world.pools.of_shape(shape).first().map(|pool| pool.pool.name.to_string());
+        let pools = case.world.pools.of_shape(shape);
+        let pool = pools.first().map(|live| format!("{}, {}", live.pool.name, live.pool.mode));
         let contains = value.to_lowercase().contains(&wanted.to_lowercase());
         let likeness = strsim::jaro_winkler(value, wanted);
         let words = pool.map_or_else(|| value.clone(), |pool| format!("{value} (pool {pool})"));

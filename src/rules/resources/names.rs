@@ -1,8 +1,11 @@
 //! Names of GPU resources: does anybody offer what is asked for?
 
+use std::sync::Arc;
+
 use crate::{
-    cluster::Kind,
-    gpu::resource::{self, GpuResource, ResourceKind},
+    cluster::{Kind, Shape},
+    gpu::resource::{self, GpuResource, ResourceKind, is_gpu_like},
+    k8s::object::Pod,
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, offers},
     subject::demand,
@@ -78,6 +81,7 @@ fn not_in_pool(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
         findings.under(prefix);
         let selected = &placement.selected;
         if selected.is_empty() {
+            not_handed_out(case, pod, rule, findings);
             continue;
         }
         for ask in demand::asks(&pod.spec) {
@@ -104,11 +108,38 @@ fn not_in_pool(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     }
 }
 
-fn offered_by(shapes: &[std::sync::Arc<crate::cluster::Shape>]) -> Vec<String> {
+/// A whole card where every card is cut or shared under another name. Nodes may be cut anew, so it only warns.
+fn not_handed_out(case: &Case<'_>, pod: &Pod, rule: &'static Rule, findings: &mut Findings) {
+    let all: Vec<Arc<Shape>> = case.world.cluster.shapes().cloned().collect();
+    let offered = offered_by(&all);
+    let elsewhere = |name: &str| case.world.pools.iter().any(|live| live.resources.contains(name));
+    for ask in demand::asks(&pod.spec).iter().filter(|ask| is_whole(ask.resource) && !ask.is_zero()) {
+        if offered.is_empty() || offers::advertisers(case.world, ask.resource).next().is_some() {
+            continue;
+        }
+        if elsewhere(ask.resource) || offers::dra_backed(case.world).any(|name| name == ask.resource) {
+            continue;
+        }
+        findings
+            .add(
+                rule,
+                format!("{}.resources", ask.path),
+                format!("{}, of which no node has any now", ask.resource),
+                offered.join(" or "),
+                format!("write {}, or wait for a node with whole cards", offered.join(" or ")),
+            )
+            .in_container(&ask.container.name)
+            .on_absence()
+            .at_most(Severity::Warn);
+    }
+}
+
+fn offered_by(shapes: &[Arc<Shape>]) -> Vec<String> {
     let mut offered: Vec<String> = shapes
         .iter()
         .flat_map(|shape| {
-            shape.allocatable.iter().filter(|(_, n)| n.is_positive()).map(|(name, _)| name.clone())
+            let some = shape.allocatable.iter().filter(|(name, n)| n.is_positive() && is_gpu_like(name));
+            some.map(|(name, _)| name.clone())
         })
         .collect();
     offered.sort_unstable();
@@ -117,7 +148,7 @@ fn offered_by(shapes: &[std::sync::Arc<crate::cluster::Shape>]) -> Vec<String> {
 }
 
 /// `pool a` or `pools a, b` of the selected shapes.
-fn pools_of(case: &Case<'_>, shapes: &[std::sync::Arc<crate::cluster::Shape>]) -> String {
+fn pools_of(case: &Case<'_>, shapes: &[Arc<Shape>]) -> String {
     let mut names: Vec<String> = shapes
         .iter()
         .flat_map(|shape| case.world.pools.of_shape(shape))

@@ -44,18 +44,13 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
                 && budget.killed.earliest < needed
             {
                 let (field, timing) = of(container, budget.probe);
-                // As a probe of its own, without the delay that the other one has.
-                let own = Timing { initial_delay: 0, ..timing };
-                let (threshold, period) = (own.failure_threshold_for(needed), own.period);
                 findings
                     .add(
                         rule,
                         format!("{}.{field}", place.path()),
                         format!("killed after {} s at the earliest", budget.killed.earliest),
                         format!("{needed} s or more, the time that the model may take to load"),
-                        format!(
-                            "add a startupProbe with periodSeconds: {period}, failureThreshold: {threshold}"
-                        ),
+                        remedy(budget.probe, timing, needed),
                     )
                     .in_container(&container.name);
             }
@@ -70,12 +65,22 @@ pub fn uses_gpu(container: &Container) -> bool {
     !resources.claims.is_empty() || names.any(|name| crate::gpu::resource::is_gpu_like(name))
 }
 
-fn of(container: &Container, kind: ProbeKind) -> (&'static str, Timing) {
+/// A startup probe begins at once, so it has to make up for the delay of the liveness probe beside it.
+fn remedy(kind: ProbeKind, timing: Option<Timing>, needed: i64) -> String {
+    let Some(timing) = timing else { return String::new() };
+    if kind == ProbeKind::Startup {
+        return format!("set failureThreshold: {}", timing.failure_threshold_for(needed));
+    }
+    let made = Timing { initial_delay: 0, ..timing };
+    let threshold = made.failure_threshold_for(needed);
+    format!("add a startupProbe with periodSeconds: {}, failureThreshold: {threshold}", made.period)
+}
+
+fn of(container: &Container, kind: ProbeKind) -> (&'static str, Option<Timing>) {
     let (field, probe) = match kind {
         ProbeKind::Liveness => ("livenessProbe", &container.liveness_probe),
         ProbeKind::Readiness => ("readinessProbe", &container.readiness_probe),
         ProbeKind::Startup => ("startupProbe", &container.startup_probe),
     };
-    // The budget was computed from this very probe, so it is there.
-    (field, Timing::of(&probe.clone().unwrap_or_default()))
+    (field, probe.as_ref().map(Timing::of))
 }

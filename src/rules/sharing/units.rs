@@ -16,7 +16,7 @@ pub static SHARED_REQUEST_GT_ONE: Rule = Rule {
     why: "Units of a shared pool are turns on a card, not cards: two of them may be the same device. Under MPS, and wherever failRequestsGreaterThanOne is set, the device plugin rejects the container after scheduling (UnexpectedAdmissionError); the Pod is terminal, and its controller makes the next one, without end.",
     remedy: "Ask for 1 unit; for whole cards use an exclusive pool.",
     severity: Severity::Deny,
-    severity_because: "the kubelet would fail the Pod, or give it one card under two names",
+    severity_because: "the kubelet would fail the Pod, or give it one card under two names; a pool that says failRequestsGreaterThanOne: false only warns",
     applies: Applies::Pods,
     needs: &[Kind::Node],
     sources: &["NVIDIA device plugin README: failRequestsGreaterThanOne"],
@@ -37,7 +37,7 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
                 continue;
             }
             let pool = &pools[0].pool;
-            let strict = pool.fail_requests_greater_than_one.unwrap_or(pool.mode == Mode::Mps);
+            let strict = pools.iter().all(|live| live.refuses_several_units());
             let finding = findings.add(
                 rule,
                 format!("{}.resources.limits[{}]", ask.path, ask.resource),
@@ -50,7 +50,7 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             );
             finding.in_container(&ask.container.name);
             if !strict {
-                // The plugin lets it through, and the container sees one card or two by chance.
+                // The pool says that it lets it through: the container sees one card or two by chance.
                 finding.at_most(Severity::Warn);
             }
         }

@@ -1,0 +1,3 @@
+//! Dynamic resource allocation.
+
+pub mod shared_claim;

@@ -1,0 +1,3 @@
+//! Engines that work on several GPUs.
+
+pub mod tensor;

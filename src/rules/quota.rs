@@ -1,0 +1,4 @@
+//! ResourceQuotas and LimitRanges.
+
+pub mod keys;
+pub mod limit_range;
