@@ -108,7 +108,12 @@ fn require(step: &Step<'_>, changes: &mut Vec<Change>, findings: &mut Vec<Findin
     let pools: Vec<&[NodeSelectorTerm]> =
         candidates(step).map(|(_, live)| live.pool.nodes.as_slice()).collect();
     let pointer = format!("/{}", REQUIRED.join("/"));
-    let written = step.raw.pointer(&pointer).and_then(Value::as_array).map(Vec::as_slice);
+    let written = match step.raw.pointer(&pointer) {
+        Some(Value::Array(terms)) => Some(terms.as_slice()),
+        // A required affinity without terms matches nothing, and must not be made to match something.
+        _ if step.pod.spec.affinity.node_affinity.required.is_some() => Some([].as_slice()),
+        _ => None,
+    };
     let names: Vec<&str> = candidates(step).map(|(candidate, _)| &*candidate.pool).collect();
     let why = format!("only {} can serve it", list("pool", &names));
     let edit = |edit| change("affinity-added", why.clone(), edit);

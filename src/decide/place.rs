@@ -50,9 +50,21 @@ pub(super) fn place(
     let matched = matching::matching_shapes(&world.cluster, &required);
     note_choice(world, &required, &matched, &mut placement);
     placement.only_gpu_nodes = relevant::chooses_nodes(&pod.spec) && are_gpu_nodes(&matched);
-    let Some(class) = class.filter(|_| asks_gpu) else { return Placed { placement, rewrite: None } };
+    // What no API server takes has no place; rules say what is wrong with it.
+    let readable = demand::asks(&pod.spec).iter().all(|ask| ask.count().is_some());
+    let Some(class) = class.filter(|_| asks_gpu && readable) else {
+        return Placed { placement, rewrite: None };
+    };
     let matched: Vec<&Arc<Shape>> = matched.iter().map(|matched| matched.shape).collect();
-    let ask = Ask { class, pod, units: &units, claimed: &claimed, matched: &matched, rewriting };
+    let ask = Ask {
+        class,
+        pod,
+        units: &units,
+        claimed: &claimed,
+        required: &required,
+        matched: &matched,
+        rewriting,
+    };
     let rewrite = walk(world, class, &ask, &mut placement);
     placement.steered = !placement.candidates.is_empty();
     Placed { placement, rewrite }

@@ -96,10 +96,10 @@ impl Ask<'_> {
         whole(self.limit.or(self.request)?)
     }
 
-    /// Asks for none.
+    /// Asks for none: every side that is written says 0. A request beside a limit of 0 is a mistake, not none.
     #[must_use]
     pub fn is_zero(&self) -> bool {
-        self.count() == Some(0)
+        self.limit.into_iter().chain(self.request).all(|text| whole(text) == Some(0))
     }
 }
 
@@ -149,5 +149,8 @@ mod tests {
         assert!(units(&none).is_empty());
         assert_eq!(asks(&none).len(), 1);
         assert!(asks(&none)[0].is_zero());
+        let odd = spec(serde_json::json!({"containers": [{"resources": {
+            "limits": {"nvidia.com/gpu": 0}, "requests": {"nvidia.com/gpu": 1}}}]}));
+        assert!(!asks(&odd)[0].is_zero());
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Step, at_container, change, segments};
 use crate::{
     gpu::resource,
-    k8s::object::Container,
+    k8s::object::{Container, ResourceList},
     rules::{Change, Edit},
     subject::{demand, engine::Arguments, relevant::VISIBLE_DEVICES},
 };
@@ -66,22 +66,18 @@ pub(super) fn share_memory(step: &Step<'_>, changes: &mut Vec<Change>) {
     }
 }
 
+/// Entries of which every side that is written says zero.
 fn zero_asks(container: &Container) -> Vec<(&'static str, String)> {
-    let zero = |(name, text): &(&String, &crate::k8s::object::QuantityText)| {
-        resource::is_gpu_like(name) && demand::whole(text) == Some(0)
+    let sides = [("limits", &container.resources.limits), ("requests", &container.resources.requests)];
+    let zero = |name: &str| {
+        let mut written = sides.iter().filter_map(|(_, list)| list.get(name));
+        resource::is_gpu_like(name) && written.all(|text| demand::whole(text) == Some(0))
     };
-    let of = |side: &'static str, list| move_names(side, list, zero);
-    let mut zeros = of("limits", &container.resources.limits);
-    zeros.extend(of("requests", &container.resources.requests));
-    zeros
-}
-
-fn move_names(
-    side: &'static str,
-    list: &crate::k8s::object::ResourceList,
-    zero: impl Fn(&(&String, &crate::k8s::object::QuantityText)) -> bool,
-) -> Vec<(&'static str, String)> {
-    list.iter().filter(zero).map(|(name, _)| (side, name.clone())).collect()
+    let of_side = |(side, list): (&'static str, &ResourceList)| {
+        let zeros = list.keys().filter(|name| zero(name));
+        zeros.map(|name| (side, name.clone())).collect::<Vec<_>>()
+    };
+    sides.into_iter().flat_map(of_side).collect()
 }
 
 fn asks_for_devices(container: &Container) -> bool {

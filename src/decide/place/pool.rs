@@ -6,6 +6,7 @@ use crate::{
     cluster::Shape,
     gpu::{Isolation, Mode, resource::GpuResource},
     k8s::{
+        affinity::RequiredNodeAffinity,
         object::{Pod, Taint},
         taints,
     },
@@ -29,7 +30,9 @@ pub(super) struct Ask<'a> {
     pub units: &'a BTreeMap<String, i64>,
     /// DeviceClasses that its claims name.
     pub claimed: &'a [String],
-    /// Shapes that meet the author's selector and affinity.
+    /// The author's selector and affinity.
+    pub required: &'a RequiredNodeAffinity,
+    /// Shapes that meet them.
     pub matched: &'a [&'a Arc<Shape>],
     pub rewriting: bool,
 }
@@ -77,13 +80,14 @@ pub(super) fn accept(live: &LivePool, ask: &Ask<'_>) -> Result<Offer, Refusal> {
         return refuse("memory-insufficient", reason);
     }
     let offer = resource(live, ask)?;
-    if usable.is_empty() {
+    if usable.is_empty() && live.declared_labels_match(ask.required) {
         return Ok(offer);
     }
     let chosen: Vec<&Arc<Shape>> =
         usable.iter().filter(|shape| ask.matched.iter().any(|m| Arc::ptr_eq(m, shape))).copied().collect();
     if chosen.is_empty() {
-        let reason = "none of its nodes meets the Pod's own selector and affinity".to_owned();
+        let whose = if usable.is_empty() { "no node that it may get" } else { "none of its nodes" };
+        let reason = format!("{whose} meets the Pod's own selector and affinity");
         return refuse("selector-matches-no-node", reason);
     }
     if let Some(taint) = reserved(live, &chosen, ask.pod) {
@@ -128,7 +132,8 @@ fn hardware_has_none(live: &LivePool) -> bool {
 
 /// The name by which the Pod gets its units there.
 fn resource(live: &LivePool, ask: &Ask<'_>) -> Result<Offer, Refusal> {
-    let asked: Vec<&String> = ask.units.keys().collect();
+    let is_unit = |name: &&String| GpuResource::parse(name).is_none_or(|resource| resource.is_unit());
+    let asked: Vec<&String> = ask.units.keys().filter(is_unit).collect();
     let offered = || live.resources.iter().cloned().collect::<Vec<_>>().join(", ");
     match asked.as_slice() {
         [] => claimed(live, ask),

@@ -112,12 +112,14 @@ fn not_in_pool(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
 fn not_handed_out(case: &Case<'_>, pod: &Pod, rule: &'static Rule, findings: &mut Findings) {
     let all: Vec<Arc<Shape>> = case.world.cluster.shapes().cloned().collect();
     let offered = offered_by(&all);
+    let known = offers::names(case.world);
     let elsewhere = |name: &str| case.world.pools.iter().any(|live| live.resources.contains(name));
     for ask in demand::asks(&pod.spec).iter().filter(|ask| is_whole(ask.resource) && !ask.is_zero()) {
         if offered.is_empty() || offers::advertisers(case.world, ask.resource).next().is_some() {
             continue;
         }
-        if elsewhere(ask.resource) || offers::dra_backed(case.world).any(|name| name == ask.resource) {
+        // A name that nobody knows is said by its own rule.
+        if !known.contains(ask.resource) || elsewhere(ask.resource) || offers::dra_backed(case.world).any(|name| name == ask.resource) {
             continue;
         }
         findings
