@@ -16,6 +16,7 @@ mod live;
 pub mod manifests;
 mod output;
 mod pools;
+mod scheduler_config;
 mod schema;
 mod serve;
 mod snapshot;
@@ -54,6 +55,7 @@ enum Command {
     Explain(explain::Arguments),
     Schema(schema::Arguments),
     Certs(certs::Arguments),
+    SchedulerConfig(scheduler_config::Arguments),
     Completion(completion::Arguments),
 }
 
@@ -69,6 +71,7 @@ pub fn main() -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Certs(arguments) => certs::run(&arguments),
+        Command::SchedulerConfig(arguments) => scheduler_config::run(&arguments),
         Command::Completion(arguments) => completion::run(&arguments),
     };
     result.unwrap_or_else(|error| {

@@ -164,10 +164,10 @@ mod tests {
     use super::*;
 
     const CASE: &str = "apiVersion: sluice.dev/v1alpha1\nkind: PolicyTest\nmetadata: {name: a}\n\
-                        spec: {cluster: c.yaml, manifests: [{kind: Pod}], expect: [{verdict: allow, nodes: [n]}]}\n";
+                        spec: {cluster: c.yaml, manifests: [{kind: Pod}], expect: [{verdict: allow, nodes: [node-1]}]}\n";
 
     fn seen() -> Seen {
-        Seen { verdict: "allow".into(), nodes: Some(BTreeSet::from(["n".into()])), ..Seen::default() }
+        Seen { verdict: "allow".into(), nodes: Some(BTreeSet::from(["node-1".into()])), ..Seen::default() }
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
             pools: Some(vec!["p".into()]),
             rules: words(&["r"]),
             changes: words(&["c"]),
-            nodes: words(&["m"]),
+            nodes: words(&["node-2"]),
         };
         assert_eq!(
             expected.differences(&seen()),
@@ -196,19 +196,19 @@ mod tests {
                 "pools: expected p, got none",
                 "rules: expected r, got none",
                 "changes: expected at least c, got none",
-                "nodes: expected m, got n",
+                "nodes: expected node-2, got node-1",
             ]
         );
         let refused = Seen { nodes: None, ..seen() };
-        let nodes = Expectation { nodes: words(&["m"]), ..Expectation::default() };
-        assert_eq!(nodes.differences(&refused), ["nodes: expected m, got no question, it was refused"]);
+        let nodes = Expectation { nodes: words(&["node-2"]), ..Expectation::default() };
+        assert_eq!(nodes.differences(&refused), ["nodes: expected node-2, got no question, it was refused"]);
     }
 
     #[test]
     fn a_case_with_a_misspelt_key_or_a_missing_expectation_is_no_case() {
         let misspelt = Case::read("a.yaml", &CASE.replace("verdict", "verdikt"));
         assert!(misspelt.is_err_and(|error| error.to_string().starts_with("a.yaml: spec.expect[0]")));
-        let missing = Case::read("a.yaml", &CASE.replace("{verdict: allow, nodes: [n]}", ""));
+        let missing = Case::read("a.yaml", &CASE.replace("{verdict: allow, nodes: [node-1]}", ""));
         assert!(missing.is_err_and(|error| error.to_string().contains("1 manifests and 0 entries")));
     }
 }

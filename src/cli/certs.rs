@@ -15,10 +15,11 @@ use crate::{
     serve::certificates,
 };
 
-/// Name of the Service that the API server calls.
-const SERVICE: &str = "sluice";
+/// Services that lead to the server: the API server's, and the cluster's own scheduler's in the availability
+/// overlay.
+const SERVICES: [&str; 2] = ["sluice", "sluice-extender"];
 /// Name of the Secret that the Deployment mounts.
-const SECRET: &str = "sluice-serving-cert";
+const SECRET: &str = "sluice-tls";
 
 /// Print a serving certificate and the webhook configurations that trust it
 ///
@@ -49,9 +50,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         "{namespace:?} is no namespace name; give the one that sluice runs in, such as {}",
         manifests::NAMESPACE
     );
-    let mut names: Vec<String> = ["", ".cluster.local"]
-        .map(|domain| format!("{SERVICE}.{namespace}.svc{domain}"))
-        .into_iter()
+    let mut names: Vec<String> = SERVICES
+        .iter()
+        .flat_map(|service| ["", ".cluster.local"].map(|domain| format!("{service}.{namespace}.svc{domain}")))
         .collect();
     names.extend(arguments.name.iter().cloned());
     let issued = certificates::issue(&names, arguments.days)

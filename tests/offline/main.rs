@@ -4,6 +4,7 @@
 
 mod architecture;
 mod cases;
+mod command_line;
 mod generated;
 mod golden;
 mod layers;
