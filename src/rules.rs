@@ -46,6 +46,7 @@ pub use priority::{class::*, order::*};
 pub use quota::{keys::*, limit_range::*};
 pub use resources::{class::*, extended::*, large::*, mixed::*, names::*};
 pub use rollout::{
-    deadline::*, grace::*, job_deadline::*, readiness::*, startup, startup::STARTUP_BUDGET_TOO_SMALL, surge::*,
+    deadline::*, grace::*, job_deadline::*, readiness::*, startup, startup::STARTUP_BUDGET_TOO_SMALL,
+    surge::*,
 };
 pub use sharing::{autoscaler::*, memory::*, oversized::*, units::*};

@@ -121,7 +121,8 @@ fn score(world: &World, need: &Need, node: &Arc<Node>) -> Score {
     ranks.sort_unstable();
     ranks.dedup();
     let place = candidate.and_then(|candidate| ranks.iter().position(|rank| *rank == candidate.rank));
-    let preference = place.map_or(Score::NEUTRAL, |place| 10_u8.saturating_sub(u8::try_from(place).unwrap_or(10)));
+    let preference =
+        place.map_or(Score::NEUTRAL, |place| 10_u8.saturating_sub(u8::try_from(place).unwrap_or(10)));
     let fullness = fullness(world, need, node, candidate);
     let spreads = need.class.as_ref().is_some_and(|class| class.spread);
     Score { preference, packing: if spreads { 10 - fullness } else { fullness } }

@@ -72,7 +72,8 @@ pub(super) fn placement_findings(case: &Case<'_>, known: &[Finding]) -> Vec<Find
             }
         } else {
             // A final Pod is pinned by our own affinity: it was said when that was added.
-            let pinned = matches!(case.subject.body, Body::Pod(_)) && case.subject.facts.stage == Stage::Validate;
+            let pinned =
+                matches!(case.subject.body, Body::Pod(_)) && case.subject.facts.stage == Stage::Validate;
             if !pinned {
                 fallback(pod, &class.name, &mut findings);
             }

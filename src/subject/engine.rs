@@ -225,7 +225,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_unknown() {
-        for words in [&["--tensor-parallel-size", "$(TP)"][..], &["--tensor-parallel-size"], &["--tp", "0"], &[]] {
+        for words in
+            [&["--tensor-parallel-size", "$(TP)"][..], &["--tensor-parallel-size"], &["--tp", "0"], &[]]
+        {
             assert_eq!(told(words).tensor_parallel(), None, "{words:?}");
         }
         assert_eq!(env("TENSOR_PARALLEL_SIZE", None).tensor_parallel(), None);

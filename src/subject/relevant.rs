@@ -112,7 +112,8 @@ pub fn asks_for_gpu(spec: &PodSpec) -> bool {
 #[must_use]
 pub fn chooses_nodes(spec: &PodSpec) -> bool {
     let required = spec.affinity.node_affinity.required.iter();
-    let expressions = required.flat_map(|selector| &selector.node_selector_terms).flat_map(|t| &t.match_expressions);
+    let expressions =
+        required.flat_map(|selector| &selector.node_selector_terms).flat_map(|t| &t.match_expressions);
     let mut keys = spec.node_selector.keys().chain(expressions.map(|expression| &expression.key));
     keys.any(|key| !COMMON_NODE_LABELS.contains(&key.as_str()))
 }

@@ -75,13 +75,18 @@ fn problems(case: &Fixture) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut settings = vec![("".to_owned(), case.clone())];
     for variant in &case.variants {
-        settings.push((format!(" ({})", variant.about.trim()), case.changed(&variant.patch, &variant.expect)));
+        settings
+            .push((format!(" ({})", variant.about.trim()), case.changed(&variant.patch, &variant.expect)));
     }
     for (which, setting) in settings {
         let differences = match setting::judge(&setting) {
             Ok(outcome) => {
                 let differences = expect::differences(&setting, &outcome);
-                if differences.is_empty() { continue } else { format!("{}\n{outcome}", differences.join("\n")) }
+                if differences.is_empty() {
+                    continue;
+                } else {
+                    format!("{}\n{outcome}", differences.join("\n"))
+                }
             }
             Err(error) => error,
         };

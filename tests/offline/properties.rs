@@ -247,7 +247,10 @@ fn nothing_changes_but_what_the_decision_names() {
                     let segments = edit.segments();
                     path.starts_with(segments) || segments.starts_with(path)
                 };
-                assert!(decision.changes.iter().any(|change| named(&change.edit)), "{path:?}\n{pod}\n{changed}");
+                assert!(
+                    decision.changes.iter().any(|change| named(&change.edit)),
+                    "{path:?}\n{pod}\n{changed}"
+                );
             }
             changes += different.len();
         }
@@ -334,7 +337,9 @@ fn a_stamp_that_somebody_wrote_is_no_input() {
             if !one.relevant {
                 continue;
             }
-            let stamped = |decision: &Decision, pod: &Value| decision.applied_to(pod)["metadata"]["annotations"].clone();
+            let stamped = |decision: &Decision, pod: &Value| {
+                decision.applied_to(pod)["metadata"]["annotations"].clone()
+            };
             assert_eq!(sorted(&stamped(&one, &pod)), sorted(&stamped(&other, &forged)), "{pod}");
             assert!(one.changes.iter().any(|change| change.rule == STAMP));
         }
@@ -342,8 +347,12 @@ fn a_stamp_that_somebody_wrote_is_no_input() {
 }
 
 fn sorted(annotations: &Value) -> Vec<(String, Value)> {
-    let mut pairs: Vec<(String, Value)> =
-        annotations.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())).collect();
+    let mut pairs: Vec<(String, Value)> = annotations
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
     pairs.sort_by(|a, b| a.0.cmp(&b.0));
     pairs
 }

@@ -12,7 +12,7 @@ use crate::{
     gpu::resource::{DEVICE_MAKERS, NETWORK_WORDS},
     subject::{
         CLASS_LABEL,
-        relevant::{DEVICE_FILES, DEVICE_PATHS, LIFECYCLE_TAINTS, VISIBLE_DEVICES},
+        relevant::{COMMON_NODE_LABELS, DEVICE_FILES, DEVICE_PATHS, LIFECYCLE_TAINTS, VISIBLE_DEVICES},
     },
 };
 
@@ -58,15 +58,22 @@ pub fn could_reach_gpu(pod: &str) -> String {
         format!(
             "{pod}.spec.?tolerations.orValue([]).exists(t,\n  !t.?key.orValue('').startsWith('{LIFECYCLE_TAINTS}'))"
         ),
+        format!("{pod}.spec.?nodeName.orValue('') != ''"),
+        chooses_nodes(pod),
     ]
     .join("\n|| ")
 }
 
-/// Whether it goes around the scheduler. Says so only of a Pod that is being created, or of a template:
-/// the scheduler names a node too.
-#[must_use]
-pub fn names_node(pod: &str) -> String {
-    format!("{pod}.spec.?nodeName.orValue('') != ''")
+/// Whether nodeSelector or required node affinity choose a kind of node:
+/// [`chooses_nodes`](crate::subject::relevant::chooses_nodes). Which nodes those are only the picture says.
+fn chooses_nodes(pod: &str) -> String {
+    let common = quoted(&COMMON_NODE_LABELS);
+    format!(
+        "{pod}.spec.?nodeSelector.orValue({{}}).exists(key, !(key in [{common}]))\n\
+         || {pod}.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution\n  \
+         .?nodeSelectorTerms.orValue([]).exists(t, t.?matchExpressions.orValue([]).exists(e,\n  \
+         !(e.?key.orValue('') in [{common}])))"
+    )
 }
 
 /// Whether a volume leads to devices, drivers or plugin sockets of the node:

@@ -55,7 +55,9 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
 
 /// Whether the path is, or lies below, one of devices; not one that merely leads there, such as `/`.
 fn is_device_path(path: &str) -> bool {
-    relevant::DEVICE_PATHS.iter().filter(|device| **device != "/dev").any(|device| {
-        path.strip_prefix(device).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    }) || path.starts_with("/dev/")
+    relevant::DEVICE_PATHS
+        .iter()
+        .filter(|device| **device != "/dev")
+        .any(|device| path.strip_prefix(device).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        || path.starts_with("/dev/")
 }

@@ -84,7 +84,8 @@ fn both(case: &Case<'_>, own: &Selector, theirs: &Selector) -> Option<String> {
     let namespace = &case.subject.namespace;
     let selected = |labels: &Labels| own.matches(labels) && theirs.matches(labels);
     let workloads = case.world.cluster.workloads(namespace).filter(|w| selected(&w.pod_labels));
-    let mut workloads = workloads.map(|w| format!("the Pods of {} {}", w.object.kind, w.object.metadata.name));
+    let mut workloads =
+        workloads.map(|w| format!("the Pods of {} {}", w.object.kind, w.object.metadata.name));
     workloads.next().or_else(|| {
         let mut pods = case.world.cluster.pods_in(namespace).filter(|pod| selected(&pod.labels));
         pods.next().map(|pod| format!("Pod {}", pod.name))

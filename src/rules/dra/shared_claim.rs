@@ -47,7 +47,11 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
 
 /// The sharing strategy of the driver's configuration.
 fn sharing(claim: &ClaimSpec) -> Option<&str> {
-    claim.devices.config.iter().find_map(|config| config.pointer("/opaque/parameters/sharing/strategy")?.as_str())
+    claim
+        .devices
+        .config
+        .iter()
+        .find_map(|config| config.pointer("/opaque/parameters/sharing/strategy")?.as_str())
 }
 
 fn users(spec: &PodSpec, claim: &str) -> usize {

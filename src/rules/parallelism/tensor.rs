@@ -5,7 +5,10 @@ use crate::{
     gpu::{Mode, resource::GpuResource},
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, offers},
-    subject::{demand::{self, Ask}, engine::Arguments},
+    subject::{
+        demand::{self, Ask},
+        engine::Arguments,
+    },
 };
 
 const SOURCES: &[&str] = &[
@@ -204,7 +207,9 @@ fn modes(case: &Case<'_>, pod: &PodCase<'_>, ask: &Ask<'_>) -> Modes {
 fn whole_cards(case: &Case<'_>, count: i64) -> String {
     let exclusive = |live: &&crate::world::LivePool| live.pool.mode == Mode::Exclusive;
     match case.world.pools.iter().find(exclusive) {
-        Some(live) => format!("ask for {count} whole cards (pool {}), or set the parallel size to 1", live.pool.name),
+        Some(live) => {
+            format!("ask for {count} whole cards (pool {}), or set the parallel size to 1", live.pool.name)
+        }
         None => "set the parallel size to 1; no pool of this cluster is known to have whole cards".to_owned(),
     }
 }

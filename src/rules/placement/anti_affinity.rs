@@ -50,7 +50,9 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             findings.under(&pod.prefix);
             findings.add(
                 rule,
-                format!("spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[{index}]"),
+                format!(
+                    "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[{index}]"
+                ),
                 is(count, spare, &term.topology_key),
                 format!("at most {}", in_words(most, places)),
                 "prefer the anti-affinity, or spread with whenUnsatisfiable: ScheduleAnyway",
@@ -110,7 +112,8 @@ fn spare(group: &PodGroup, spec: &crate::k8s::object::WorkloadSpec, count: i64) 
     if group.rollout != subject::Rollout::Deployment {
         return 0;
     }
-    rollout::deployment(&spec.strategy, count).map_or(0, |rollout: Rollout| rollout.spare_places_needed(count))
+    rollout::deployment(&spec.strategy, count)
+        .map_or(0, |rollout: Rollout| rollout.spare_places_needed(count))
 }
 
 fn is(count: i64, spare: i64, key: &str) -> String {

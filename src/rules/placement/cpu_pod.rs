@@ -33,11 +33,14 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             continue;
         }
         let pools = case.world.pools.iter();
-        let guarded = pools.flat_map(|live| live.guarding_taints().into_iter().map(move |taint| (live, taint)));
+        let guarded =
+            pools.flat_map(|live| live.guarding_taints().into_iter().map(move |taint| (live, taint)));
         let tolerated = guarded.into_iter().find_map(|(live, taint)| {
-            let by = written.spec.tolerations.iter().position(|toleration| {
-                taints::tolerates(toleration, taint, false)
-            })?;
+            let by = written
+                .spec
+                .tolerations
+                .iter()
+                .position(|toleration| taints::tolerates(toleration, taint, false))?;
             Some((by, &live.pool.name, taint))
         });
         findings.under(prefix);
@@ -45,7 +48,10 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             Some((index, pool, taint)) => findings.add(
                 rule,
                 format!("spec.tolerations[{index}]"),
-                format!("a toleration of {}:{}, which guards pool {pool}, without a GPU request", taint.key, taint.effect),
+                format!(
+                    "a toleration of {}:{}, which guards pool {pool}, without a GPU request",
+                    taint.key, taint.effect
+                ),
                 "no toleration of a GPU pool's taint",
                 "remove the toleration, or ask for a GPU",
             ),

@@ -89,7 +89,8 @@ fn order(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
 /// A PriorityClass that puts a class above one that must be able to push it away.
 fn of_class(case: &Case<'_>, named: &PriorityClass, rule: &'static Rule, findings: &mut Findings) {
     let name = named.metadata.name.as_str();
-    let owners = || case.policies().classes.iter().filter(|class| class.priority_class.as_deref() == Some(name));
+    let owners =
+        || case.policies().classes.iter().filter(|class| class.priority_class.as_deref() == Some(name));
     if owners().next().is_none() {
         return;
     }
@@ -118,9 +119,12 @@ fn of_pods(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     for pod in case.pods.iter().filter(|pod| pod.placement.asks_gpu) {
         let Some(class) = pod.class.as_deref().filter(|class| !class.must_preempt) else { continue };
         let name = pod.written.spec.priority_class_name.as_str();
-        let allowed = class.priority_class.as_deref() == Some(name) || class.allowed_priority_classes.contains(name);
+        let allowed =
+            class.priority_class.as_deref() == Some(name) || class.allowed_priority_classes.contains(name);
         let Some(value) = value_of(case, name).filter(|_| !allowed) else { continue };
-        let Some(above) = critical(case).into_iter().find(|critical| value >= critical.value) else { continue };
+        let Some(above) = critical(case).into_iter().find(|critical| value >= critical.value) else {
+            continue;
+        };
         findings.under(&pod.prefix);
         findings.add(
             rule,
@@ -140,7 +144,8 @@ fn of_pods(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
 
 /// The value of a PriorityClass; Kubernetes' own exist everywhere.
 fn value_of(case: &Case<'_>, name: &str) -> Option<i64> {
-    let system = || priority::SYSTEM_CLASSES.iter().find(|(system, _)| *system == name).map(|(_, value)| *value);
+    let system =
+        || priority::SYSTEM_CLASSES.iter().find(|(system, _)| *system == name).map(|(_, value)| *value);
     case.world.cluster.priority_class(name).map(|class| class.value).or_else(system)
 }
 

@@ -62,6 +62,8 @@ fn handed_out(item: &LimitRangeItem) -> Vec<(&str, &'static str)> {
     names
         .into_iter()
         .filter(|name| resource::is_gpu_like(name))
-        .filter_map(|name| Some((name.as_str(), gives(name, &[0, 1]).or_else(|| gives(name, &[2, 0, 1, 3]))?)))
+        .filter_map(|name| {
+            Some((name.as_str(), gives(name, &[0, 1]).or_else(|| gives(name, &[2, 0, 1, 3]))?))
+        })
         .collect()
 }

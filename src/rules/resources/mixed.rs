@@ -20,7 +20,10 @@ pub static MIXED_GPU_RESOURCES: Rule = Rule {
     severity_because: "a container cannot use both, and no node may have both; where some node has both and the containers differ, it only warns",
     applies: Applies::Pods,
     needs: &[],
-    sources: &["CUDA: a process uses one MIG device and no full GPU beside it", "kube-scheduler NodeResourcesFit"],
+    sources: &[
+        "CUDA: a process uses one MIG device and no full GPU beside it",
+        "kube-scheduler NodeResourcesFit",
+    ],
     check: Check::Case(check),
 };
 

@@ -119,7 +119,10 @@ fn not_handed_out(case: &Case<'_>, pod: &Pod, rule: &'static Rule, findings: &mu
             continue;
         }
         // A name that nobody knows is said by its own rule.
-        if !known.contains(ask.resource) || elsewhere(ask.resource) || offers::dra_backed(case.world).any(|name| name == ask.resource) {
+        if !known.contains(ask.resource)
+            || elsewhere(ask.resource)
+            || offers::dra_backed(case.world).any(|name| name == ask.resource)
+        {
             continue;
         }
         findings

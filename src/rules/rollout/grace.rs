@@ -37,13 +37,20 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             .filter(|(place, _)| place.list == "containers")
             .map(|(_, container)| (Needed::of(container), container))
             .max_by_key(|(needed, _)| needed.seconds());
-        if let Some((needed, container)) = slowest.filter(|(needed, _)| needed.seconds() > 0 && has <= needed.seconds()) {
+        if let Some((needed, container)) =
+            slowest.filter(|(needed, _)| needed.seconds() > 0 && has <= needed.seconds())
+        {
             findings
                 .add(
                     rule,
                     path,
                     format!("{has} s"),
-                    format!("more than {} s: preStop {} s and drain {} s", needed.seconds(), needed.hook, needed.drain),
+                    format!(
+                        "more than {} s: preStop {} s and drain {} s",
+                        needed.seconds(),
+                        needed.hook,
+                        needed.drain
+                    ),
                     format!("set terminationGracePeriodSeconds: {}", needed.seconds().saturating_add(15)),
                 )
                 .in_container(&container.name);

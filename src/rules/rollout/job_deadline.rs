@@ -51,7 +51,8 @@ fn missing(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             continue;
         }
         findings.under("");
-        let path = if job.is_empty() { format!("{prefix}spec") } else { job.trim_end_matches('.').to_owned() };
+        let path =
+            if job.is_empty() { format!("{prefix}spec") } else { job.trim_end_matches('.').to_owned() };
         findings.add(
             rule,
             format!("{path}.activeDeadlineSeconds"),

@@ -56,7 +56,8 @@ fn serves(container: &Container) -> bool {
 }
 
 fn wanted(container: &Container) -> (String, String) {
-    let port = container.ports.first().map_or_else(|| "PORT".to_owned(), |port| port.container_port.to_string());
+    let port =
+        container.ports.first().map_or_else(|| "PORT".to_owned(), |port| port.container_port.to_string());
     let path = match Arguments::of(container).engine() {
         Engine::Vllm | Engine::Sglang | Engine::Tgi => "/health",
         Engine::Other => "a path that answers only once the model is loaded",

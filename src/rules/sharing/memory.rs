@@ -22,7 +22,10 @@ pub static VRAM_OVERCOMMIT: Rule = Rule {
     severity_because: "a stated fraction above one half leaves no room for any other tenant of its kind; less certain sums only warn",
     applies: Applies::Pods,
     needs: &[],
-    sources: &["NVIDIA device plugin README: time-slicing has no memory isolation", "vLLM: --gpu-memory-utilization"],
+    sources: &[
+        "NVIDIA device plugin README: time-slicing has no memory isolation",
+        "vLLM: --gpu-memory-utilization",
+    ],
     check: Check::Case(check),
 };
 
@@ -39,7 +42,8 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             if pools.is_empty() || pools.iter().any(|live| live.pool.mode != Mode::TimeSlicing) {
                 continue;
             }
-            let Some((live, tenants)) = pools.iter().filter_map(|live| Some((*live, tenants(live, pod)?))).min_by_key(|(_, n)| *n)
+            let Some((live, tenants)) =
+                pools.iter().filter_map(|live| Some((*live, tenants(live, pod)?))).min_by_key(|(_, n)| *n)
             else {
                 continue;
             };
@@ -50,9 +54,18 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             let finding = findings.add(
                 rule,
                 format!("{}.args", ask.path),
-                format!("{} of the card{}, on pool {} with {tenants} tenants a card", share.part, by(&share), live.pool.name),
+                format!(
+                    "{} of the card{}, on pool {} with {tenants} tenants a card",
+                    share.part,
+                    by(&share),
+                    live.pool.name
+                ),
                 format!("at most {}", rounded(most)),
-                format!("set {} to {}", share.said_by.unwrap_or("the engine's memory fraction"), rounded(most - ROOM)),
+                format!(
+                    "set {} to {}",
+                    share.said_by.unwrap_or("the engine's memory fraction"),
+                    rounded(most - ROOM)
+                ),
             );
             finding.in_container(&ask.container.name);
             // A default is not known exactly, and smaller fractions collide only once the card is full.

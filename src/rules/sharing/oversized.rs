@@ -31,10 +31,13 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
         let Some(class) = class.as_deref().filter(|_| placement.asks_gpu) else { continue };
         let pool = |name: &str| case.world.pools.get(name);
         let whole = |live: &LivePool| live.pool.mode == Mode::Exclusive && !wants(class, live);
-        let on_whole = placement.candidates.first().and_then(|first| pool(&first.pool)).filter(|live| whole(live));
-        let selected = || case.world.pools.iter().find(|live| {
-            live.shapes.iter().any(|shape| placement.selected.contains(shape)) && whole(live)
-        });
+        let on_whole =
+            placement.candidates.first().and_then(|first| pool(&first.pool)).filter(|live| whole(live));
+        let selected = || {
+            case.world.pools.iter().find(|live| {
+                live.shapes.iter().any(|shape| placement.selected.contains(shape)) && whole(live)
+            })
+        };
         let taken = on_whole.or_else(|| if placement.candidates.is_empty() { selected() } else { None });
         let Some(taken) = taken else { continue };
         let better = placement.skipped.iter().find(|skipped| is_better(class, skipped));
@@ -44,7 +47,10 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
         findings.add(
             rule,
             path,
-            format!("a whole card of pool {}, which class {} is not meant to take", taken.pool.name, class.name),
+            format!(
+                "a whole card of pool {}, which class {} is not meant to take",
+                taken.pool.name, class.name
+            ),
             format!("{}, which the class prefers ({})", better.what, better.reason),
             if better.rule == OWN_CHOICE[0] {
                 format!("drop the selector that leads to {}", taken.pool.name)

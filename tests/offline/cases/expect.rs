@@ -27,7 +27,8 @@ pub fn differences(fixture: &Fixture, outcome: &Outcome) -> Vec<String> {
         wrong.push("nothing was judged".to_owned());
     }
     for (pointer, want) in &expect.changed {
-        let is = outcome.changed.as_ref().and_then(|changed| changed.pointer(pointer)).unwrap_or(&Value::Null);
+        let is =
+            outcome.changed.as_ref().and_then(|changed| changed.pointer(pointer)).unwrap_or(&Value::Null);
         if is != want {
             wrong.push(format!("at {pointer} is {is}, expected {want}"));
         }
@@ -125,7 +126,11 @@ fn preference(expect: &Expectation, outcome: &Outcome) -> Vec<String> {
     pairs
         .filter(|(better, worse)| points(better).is_none() || points(better) <= points(worse))
         .map(|(better, worse)| {
-            format!("{better} ({:?} points) is not preferred to {worse} ({:?})", points(better), points(worse))
+            format!(
+                "{better} ({:?} points) is not preferred to {worse} ({:?})",
+                points(better),
+                points(worse)
+            )
         })
         .collect()
 }
@@ -151,7 +156,8 @@ fn shipped(want: &Shipped) -> Vec<String> {
             let small = want.at_most.is_none_or(|most| is.as_i64().is_some_and(|is| is <= most));
             let has = want.contains.as_ref().is_none_or(|words| is.to_string().contains(words));
             if !equal || !small || !has {
-                wrong.push(format!("{}: {} at {} of {} is {is}", want.file, want.kind, want.at, item["name"]));
+                wrong
+                    .push(format!("{}: {} at {} of {} is {is}", want.file, want.kind, want.at, item["name"]));
             }
         }
     }

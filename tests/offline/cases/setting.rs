@@ -146,7 +146,14 @@ impl fmt::Display for Outcome {
             let pools: Vec<&str> = decision.candidates.iter().map(|candidate| &*candidate.pool).collect();
             writeln!(f, "    verdict {}, class {class}, pools {pools:?}", decision.verdict)?;
             for finding in &decision.findings {
-                writeln!(f, "    {} {} {}: {}", finding.severity, finding.rule, finding.path, finding.message())?;
+                writeln!(
+                    f,
+                    "    {} {} {}: {}",
+                    finding.severity,
+                    finding.rule,
+                    finding.path,
+                    finding.message()
+                )?;
             }
             for change in decision.changes.iter().filter(|change| change.rule != STAMP) {
                 writeln!(f, "    change {} {}", change.rule, change.path)?;

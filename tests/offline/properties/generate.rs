@@ -15,9 +15,11 @@ use sluice::{
 /// Nodes of every mode, some under one resource name, with two taints and three zones.
 pub fn cluster() -> Vec<Value> {
     let mut objects: Vec<Value> = (0..12).map(node).collect();
-    for (name, value, extra) in
-        [("gpu-llm", 1000, json!({})), ("gpu-batch", 10, json!({})), ("usual", 5, json!({"globalDefault": true}))]
-    {
+    for (name, value, extra) in [
+        ("gpu-llm", 1000, json!({})),
+        ("gpu-batch", 10, json!({})),
+        ("usual", 5, json!({"globalDefault": true})),
+    ] {
         let mut class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
             "metadata": {"name": name}, "value": value});
         merge(&mut class, extra);
@@ -166,13 +168,21 @@ pub fn pod(rng: &mut Rng) -> Value {
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "team"},
         "spec": spec});
     if rng.u8(..5) > 0 {
-        pod["metadata"]["labels"] = json!({"sluice.dev/class": classes[rng.usize(..classes.len())], "app": "p"});
+        pod["metadata"]["labels"] =
+            json!({"sluice.dev/class": classes[rng.usize(..classes.len())], "app": "p"});
     }
     pod
 }
 
 fn container(rng: &mut Rng, index: usize) -> Value {
-    let names = ["nvidia.com/gpu", "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb", "nvidia.com/gpus", "cpu"];
+    let names = [
+        "nvidia.com/gpu",
+        "nvidia.com/gpu",
+        "nvidia.com/gpu.shared",
+        "nvidia.com/mig-1g.10gb",
+        "nvidia.com/gpus",
+        "cpu",
+    ];
     let counts = [json!("1"), json!(1), json!("2"), json!("0"), json!("500m"), json!("8")];
     let mut made = json!({"name": format!("c{index}"), "image": "example.com/engine:1"});
     let mut limits = Map::new();
@@ -191,13 +201,16 @@ fn container(rng: &mut Rng, index: usize) -> Value {
         made["args"] = json!(["serve", "/m", "--tensor-parallel-size", rng.u8(1..5).to_string()]);
     }
     if rng.u8(..5) == 0 {
-        made["env"] = json!([{"name": "NVIDIA_VISIBLE_DEVICES", "value": if rng.bool() { "all" } else { "void" }}]);
+        made["env"] =
+            json!([{"name": "NVIDIA_VISIBLE_DEVICES", "value": if rng.bool() { "all" } else { "void" }}]);
     }
     if rng.u8(..4) == 0 {
-        made["livenessProbe"] = json!({"httpGet": {"path": "/", "port": 80}, "initialDelaySeconds": rng.u16(..900)});
+        made["livenessProbe"] =
+            json!({"httpGet": {"path": "/", "port": 80}, "initialDelaySeconds": rng.u16(..900)});
     }
     if rng.u8(..5) == 0 {
-        made["volumeMounts"] = json!([{"name": "v", "mountPath": if rng.bool() { "/dev/shm" } else { "/x" }}]);
+        made["volumeMounts"] =
+            json!([{"name": "v", "mountPath": if rng.bool() { "/dev/shm" } else { "/x" }}]);
     }
     if rng.u8(..9) == 0 {
         made["securityContext"] = json!({"privileged": true});
@@ -217,8 +230,15 @@ fn tolerations(rng: &mut Rng) -> Value {
 }
 
 fn selector(rng: &mut Rng) -> Value {
-    let pairs = [("pool", "h100"), ("pool", "l4"), ("pool", "cpu"), ("pool", "nowhere"), ("topology.kubernetes.io/zone", "z0"),
-        ("kubernetes.io/hostname", "n2"), ("nvidia.com/gpu.product", "NVIDIA-A10G")];
+    let pairs = [
+        ("pool", "h100"),
+        ("pool", "l4"),
+        ("pool", "cpu"),
+        ("pool", "nowhere"),
+        ("topology.kubernetes.io/zone", "z0"),
+        ("kubernetes.io/hostname", "n2"),
+        ("nvidia.com/gpu.product", "NVIDIA-A10G"),
+    ];
     let (key, value) = pairs[rng.usize(..pairs.len())];
     json!({key: value})
 }
@@ -259,10 +279,28 @@ fn term(rng: &mut Rng) -> Value {
 }
 
 fn expression(rng: &mut Rng) -> Value {
-    let keys = ["pool", "topology.kubernetes.io/zone", "nvidia.com/gpu.memory", "nvidia.com/gpu.product",
-        "kubernetes.io/hostname", "nvidia.com/gpu.sharing-strategy", "-bad-"];
+    let keys = [
+        "pool",
+        "topology.kubernetes.io/zone",
+        "nvidia.com/gpu.memory",
+        "nvidia.com/gpu.product",
+        "kubernetes.io/hostname",
+        "nvidia.com/gpu.sharing-strategy",
+        "-bad-",
+    ];
     let operators = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Odd"];
-    let values = ["h100", "l4", "z0", "z1", "20000", "none", "time-slicing", "n2", "NVIDIA-A10G", "not a label value!"];
+    let values = [
+        "h100",
+        "l4",
+        "z0",
+        "z1",
+        "20000",
+        "none",
+        "time-slicing",
+        "n2",
+        "NVIDIA-A10G",
+        "not a label value!",
+    ];
     let some: Vec<&str> = (0..rng.usize(..3)).map(|_| values[rng.usize(..values.len())]).collect();
     let mut made = json!({"key": keys[rng.usize(..keys.len())], "operator": operators[rng.usize(..7)]});
     if !some.is_empty() {

@@ -105,7 +105,10 @@ pub fn mark_every_object(value: &mut Value) -> Vec<String> {
     let mut marks = Vec::new();
     for path in paths.iter().filter(|path| !is_map(path)) {
         if let Some(Value::Object(map)) = value.pointer_mut(path) {
-            map.insert(MARK.to_owned(), Value::Object(Map::from_iter([("deep".to_owned(), json!([1, null]))])));
+            map.insert(
+                MARK.to_owned(),
+                Value::Object(Map::from_iter([("deep".to_owned(), json!([1, null]))])),
+            );
             marks.push(format!("{path}/{MARK}"));
         }
     }
