@@ -15,10 +15,7 @@ use crate::stories;
 
 /// Every group of this file.
 pub fn group() -> Group {
-    Group::new(
-        "server",
-        stories![before_it_is_ready_the_person_is_told_why, callers_keep_their_connections],
-    )
+    Group::new("server", stories![before_it_is_ready_the_person_is_told_why, callers_keep_their_connections])
 }
 
 struct Server(ControlPlane);
@@ -114,7 +111,8 @@ fn callers_keep_their_connections(Server(plane): &mut Server) {
         assert!(requests >= least, "{requests} requests to {endpoint}");
         assert!((1.0..=4.0).contains(&connections), "{connections} connections for {requests} to {endpoint}");
     }
-    let scored = sluice.metric("sluice_requests_total", &[("endpoint", "prioritize"), ("result", "answered")]);
+    let scored =
+        sluice.metric("sluice_requests_total", &[("endpoint", "prioritize"), ("result", "answered")]);
     assert!(scored >= 15.0, "{scored} questions for scores were answered");
     plane.remove_scheduler("kept");
     assert!(sluice.stop().success());

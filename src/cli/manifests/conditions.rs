@@ -58,10 +58,16 @@ pub fn could_reach_gpu(pod: &str) -> String {
         format!(
             "{pod}.spec.?tolerations.orValue([]).exists(t,\n  !t.?key.orValue('').startsWith('{LIFECYCLE_TAINTS}'))"
         ),
-        format!("{pod}.spec.?nodeName.orValue('') != ''"),
         chooses_nodes(pod),
     ]
     .join("\n|| ")
+}
+
+/// Whether it goes around the scheduler. Says so only of a Pod that is being created, or of a template:
+/// the scheduler names a node too.
+#[must_use]
+pub fn names_node(pod: &str) -> String {
+    format!("{pod}.spec.?nodeName.orValue('') != ''")
 }
 
 /// Whether nodeSelector or required node affinity choose a kind of node:

@@ -65,8 +65,8 @@ fn missing(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
 
 /// Whether the object around the template has a deadline: a Job, or the Job that a CronJob makes.
 fn deadline_at(case: &Case<'_>, prefix: &str) -> bool {
-    let keys = prefix.split('.').filter(|key| !key.is_empty());
-    let spec = keys.fold(Some(&*case.subject.raw), |value, key| value?.get(key));
+    let mut keys = prefix.split('.').filter(|key| !key.is_empty());
+    let spec = keys.try_fold(&*case.subject.raw, |value, key| value.get(key));
     spec.and_then(|spec| spec.get("activeDeadlineSeconds")).is_some_and(Value::is_number)
 }
 

@@ -112,7 +112,9 @@ fn real_reports_hold_the_schema() {
     for run in [&wide, &narrow] {
         assert_eq!(problems(&run.out), Vec::<String>::new());
     }
-    for (right, wrong) in [("\"verdict\"", "\"verdikt\""), ("\"deny\"", "\"dney\""), ("\"line\": ", "\"line\": -")] {
+    for (right, wrong) in
+        [("\"verdict\"", "\"verdikt\""), ("\"deny\"", "\"dney\""), ("\"line\": ", "\"line\": -")]
+    {
         assert!(!problems(&wide.out.replace(right, wrong)).is_empty(), "the schema does not mind {wrong}");
     }
 }

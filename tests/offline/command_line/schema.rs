@@ -14,7 +14,8 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
     for (keyword, wanted) in schema.as_object().into_iter().flatten() {
         match keyword.as_str() {
             "$ref" => {
-                let pointer = wanted.as_str().and_then(|text| text.strip_prefix('#')).expect("a local reference");
+                let pointer =
+                    wanted.as_str().and_then(|text| text.strip_prefix('#')).expect("a local reference");
                 check(root, root.pointer(pointer).expect("the reference leads somewhere"), value, at, found);
             }
             "type" => {
@@ -25,7 +26,9 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
             }
             "required" => {
                 let missing = wanted.as_array().expect("a list").iter().filter_map(Value::as_str);
-                found.extend(missing.filter(|key| value.get(key).is_none()).map(|key| format!("{at}: lacks {key}")));
+                found.extend(
+                    missing.filter(|key| value.get(key).is_none()).map(|key| format!("{at}: lacks {key}")),
+                );
             }
             "properties" => {
                 for (key, schema) in wanted.as_object().expect("properties") {
