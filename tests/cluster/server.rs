@@ -38,7 +38,6 @@ impl Fixture for Server {
 struct Addresses {
     webhooks: String,
     extender: String,
-    status: String,
 }
 
 fn serve(plane: &ControlPlane, more: &[String]) -> (Sluice, Addresses) {
@@ -63,7 +62,6 @@ fn serve(plane: &ControlPlane, more: &[String]) -> (Sluice, Addresses) {
     let addresses = Addresses {
         webhooks: format!("https://{webhooks}"),
         extender: format!("http://{extender}/scheduler"),
-        status,
     };
     (sluice, addresses)
 }
@@ -84,7 +82,7 @@ fn before_it_is_ready_the_person_is_told_why(Server(plane): &mut Server) {
     // The control: with the fault mended the same Pod is let in.
     write_policy(&policies, "action");
     plane.until_admission("the Pod to be let in", &pod, |output| output.status == 0);
-    assert!(sluice.metric("sluice_requests_total", &[("result", "unready")]) >= 1.0, "{}", addresses.status);
+    assert!(sluice.metric("sluice_requests_total", &[("result", "unready")]) >= 1.0);
 }
 
 fn callers_keep_their_connections(Server(plane): &mut Server) {
