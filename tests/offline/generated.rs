@@ -11,7 +11,10 @@ use sluice::cli::manifests;
 use crate::sources;
 
 /// Each generated file, and what it must hold.
-const FILES: &[(&str, fn() -> String)] = &[
+/// Makes the whole text of a file.
+type Text = fn() -> String;
+
+const FILES: &[(&str, Text)] = &[
     ("docs/check-report.schema.json", report_schema),
     ("docs/kinds.md", kinds::document),
     ("docs/rules.md", sluice::report::rules_doc::markdown),

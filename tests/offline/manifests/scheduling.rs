@@ -31,7 +31,7 @@ fn complaints(configuration: &Value) -> Vec<String> {
         }
         let url = extender["urlPrefix"].as_str().unwrap_or_default();
         let has_ca = ["caFile", "caData"].iter().any(|ca| !extender["tlsConfig"][ca].is_null());
-        if !url.starts_with("http://127.0.0.1:") && !(url.starts_with("https://") && has_ca) {
+        if !(url.starts_with("http://127.0.0.1:") || url.starts_with("https://") && has_ca) {
             say("neither loopback nor verified TLS");
         }
         if extender["enableHTTPS"] == true && !has_ca {
