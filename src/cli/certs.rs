@@ -1,6 +1,11 @@
 //! `sluice certs`: a serving certificate as a Secret, and both webhook configurations with its authority.
 
-use std::{io::Write, process::ExitCode};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::Context;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -23,13 +28,19 @@ const SECRET: &str = "sluice-tls";
 
 /// Print a serving certificate and the webhook configurations that trust it
 ///
-/// Makes a certificate authority and a certificate for the Service `sluice`, and prints three objects: the
+/// Makes a certificate authority and a certificate for the Services of sluice, and prints three objects: the
 /// Secret with certificate and key, and both webhook configurations with the authority filled in. The
-/// authority's key is kept nowhere: run the command again to renew, it replaces all three together.
+/// authority's key is kept nowhere: run the command again to renew. Until every server has the new certificate,
+/// the old one must be trusted too: give its authority as --previous-ca.
+///
+/// The configurations are those of the overlay `enforce`. Over another overlay, or one with patches of your
+/// own, print the authority alone (--ca-only) and apply it as a field manager of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sluice certs -n sluice-system | kubectl apply -f -
-  sluice certs -n sluice-system --days 90")]
+  sluice certs -n sluice-system --ca-only |
+    kubectl apply --server-side --field-manager=sluice-certs -f -
+  sluice certs -n sluice-system --days 90 --previous-ca old-ca.crt")]
 pub(super) struct Arguments {
     /// Namespace that sluice runs in
     #[arg(short, long, value_name = "NS", default_value = manifests::NAMESPACE)]
@@ -40,6 +51,12 @@ pub(super) struct Arguments {
     /// A further DNS name or IP address of the server; may be repeated
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
+    /// Of the webhook configurations print names and authority only, for server-side apply
+    #[arg(long)]
+    ca_only: bool,
+    /// PEM file of an authority that stays trusted beside the new one
+    #[arg(long, value_name = "FILE")]
+    previous_ca: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -58,18 +75,32 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let issued = certificates::issue(&names, arguments.days)
         .with_context(|| format!("no certificate for {}", names.join(", ")))?;
     let secret = secret(namespace, &issued)?;
-    let ca = BASE64_STANDARD.encode(&issued.ca_pem);
-    let target = Target { namespace, ca_bundle: Some(&ca) };
+    let ca = BASE64_STANDARD.encode(trusted(&issued.ca_pem, arguments.previous_ca.as_deref())?);
+    let configurations = if arguments.ca_only {
+        manifests::authority_yaml(&ca)
+    } else {
+        let target = Target { namespace, ca_bundle: Some(&ca) };
+        format!("{}---\n{}", manifests::mutating_yaml(target), manifests::validating_yaml(target))
+    };
     let mut out = output::standard();
-    write!(
-        out,
-        "{secret}---\n{}---\n{}",
-        manifests::mutating_yaml(target),
-        manifests::validating_yaml(target)
-    )?;
+    write!(out, "{secret}---\n{configurations}")?;
     out.flush()?;
     output::say("note: the Secret holds a private key; apply it, do not commit it");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The new authority, and the one that is going.
+fn trusted(new: &str, previous: Option<&Path>) -> anyhow::Result<String> {
+    let Some(path) = previous else { return Ok(new.to_owned()) };
+    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    anyhow::ensure!(
+        x509_parser::pem::Pem::iter_from_buffer(text.as_bytes())
+            .next()
+            .is_some_and(|pem| pem.is_ok_and(|pem| pem.label == "CERTIFICATE")),
+        "{}: holds no certificate; give the authority of the Secret that is in use (ca.crt)",
+        path.display()
+    );
+    Ok(format!("{new}{text}"))
 }
 
 fn secret(namespace: &str, issued: &certificates::Issued) -> anyhow::Result<String> {
@@ -95,6 +126,19 @@ fn secret(namespace: &str, issued: &certificates::Issued) -> anyhow::Result<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_authority_that_goes_stays_trusted_where_it_is_given() {
+        let new = certificates::issue(&["sluice.ns.svc".to_owned()], 1).expect("a certificate").ca_pem;
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("old.crt");
+        std::fs::write(&file, &new).expect("a file");
+        let both = trusted(&new, Some(&file)).expect("both");
+        assert_eq!(both.matches("BEGIN CERTIFICATE").count(), 2);
+        assert_eq!(trusted(&new, None).expect("one"), new);
+        std::fs::write(&file, "no certificate").expect("a file");
+        assert!(trusted(&new, Some(&file)).is_err());
+    }
 
     #[test]
     fn the_secret_holds_a_pair_that_the_authority_signed() {

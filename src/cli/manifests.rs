@@ -18,5 +18,6 @@ pub use rights::picture_role;
 pub use scheduler::{SCHEDULER, default_scheduler, gpu_resources, gpu_scheduler};
 pub use scope::{EXCLUDED_NAMESPACES, NAMESPACE, excluded_namespaces};
 pub use webhooks::{
-    ApiRule, Condition, Entry, FailurePolicy, Target, mutating, mutating_yaml, validating, validating_yaml,
+    ApiRule, Condition, Entry, FailurePolicy, Target, authority_yaml, mutating, mutating_yaml, validating,
+    validating_yaml,
 };

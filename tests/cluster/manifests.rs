@@ -22,15 +22,18 @@ pub fn group() -> Group {
             reach::whatever_rust_calls_relevant_reaches_us,
             reach::templates_reach_us_as_their_pods_would,
             reach::only_what_can_matter_in_a_change_reaches_us,
+            reach::debug_containers_and_resizes_reach_us_where_they_can_matter,
             backstop::a_gpu_pod_that_nobody_judged_is_refused_with_a_way_out,
             backstop::a_record_is_not_edited,
             backstop::a_mirror_pod_is_exempt_for_its_own_node_only,
             backstop::availability_admits_what_nobody_judged,
             backstop::observe_refuses_nothing,
             apply::every_overlay_is_applied_with_strict_validation,
+            apply::the_documented_commands_install_and_renew,
             apply::the_cluster_comes_up_with_nothing_of_ours_running,
             apply::accounts_may_do_what_they_need_and_nothing_else,
             apply::the_gpu_scheduler_runs_with_its_own_account_and_lease,
+            apply::without_the_extender_gpu_pods_wait_and_others_do_not,
         ],
     )
 }

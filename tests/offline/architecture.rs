@@ -9,7 +9,7 @@ const FOLDERS: &[&str] =
     &["src/", "tests/", "docs/", "deploy/", "policies/", "webhook-config/", ".ci/", ".github/"];
 
 /// Documents that name files of the project.
-const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
+const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/installation.md"];
 
 /// The words between backticks, code blocks left out.
 fn quoted(markdown: &str) -> Vec<String> {

@@ -10,11 +10,10 @@ use sluice::cli::manifests;
 
 use crate::sources;
 
-/// Each generated file, and what it must hold.
-/// Makes the whole text of a file.
-type Text = fn() -> String;
+/// A path and what the file must hold.
+type Generated = (&'static str, fn() -> String);
 
-const FILES: &[(&str, Text)] = &[
+const FILES: &[Generated] = &[
     ("docs/check-report.schema.json", report_schema),
     ("docs/kinds.md", kinds::document),
     ("docs/rules.md", sluice::report::rules_doc::markdown),

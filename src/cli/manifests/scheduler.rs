@@ -68,7 +68,7 @@ const HEADER: &str = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSche
 fn extender(url: &str, more: &str) -> String {
     format!(
         "extenders:\n- urlPrefix: {url}\n  filterVerb: filter\n  prioritizeVerb: prioritize\n  \
-         preemptVerb: preempt\n  weight: 5\n  \
+         weight: 5\n  \
          # Names only: with whole Nodes, in-tree scoring takes every node for empty (kubernetes#141919).\n  \
          nodeCacheCapable: true\n  \
          # Scheduling is serial: one late answer delays every Pod behind it.\n  \

@@ -98,13 +98,27 @@ pub fn validating() -> Vec<Entry> {
 /// `webhook-config/mutating.yaml`.
 #[must_use]
 pub fn mutating_yaml(target: Target<'_>) -> String {
-    configuration("MutatingWebhookConfiguration", &mutating(), "reinvocationPolicy: IfNeeded\n", target)
+    configuration(MUTATING, &mutating(), "reinvocationPolicy: IfNeeded\n", target)
 }
 
 /// `webhook-config/validating.yaml`.
 #[must_use]
 pub fn validating_yaml(target: Target<'_>) -> String {
-    configuration("ValidatingWebhookConfiguration", &validating(), "", target)
+    configuration(VALIDATING, &validating(), "", target)
+}
+
+/// Both configurations reduced to names and CA, for server-side apply over an installed overlay: whoever
+/// applies it owns the CA and nothing else.
+#[must_use]
+pub fn authority_yaml(ca_bundle: &str) -> String {
+    let configuration = |kind: &str, entries: &[Entry]| {
+        let webhooks: String = entries
+            .iter()
+            .map(|entry| format!("- name: {}\n  clientConfig:\n    caBundle: {ca_bundle}\n", entry.name))
+            .collect();
+        format!("{}webhooks:\n{webhooks}", head(kind))
+    };
+    format!("{}---\n{}", configuration(MUTATING, &mutating()), configuration(VALIDATING, &validating()))
 }
 
 impl FailurePolicy {
@@ -117,6 +131,9 @@ impl FailurePolicy {
         }
     }
 }
+
+const MUTATING: &str = "MutatingWebhookConfiguration";
+const VALIDATING: &str = "ValidatingWebhookConfiguration";
 
 pub(super) const CREATE: &[&str] = &["CREATE"];
 pub(super) const UPDATE: &[&str] = &["UPDATE"];
@@ -274,9 +291,13 @@ pub(super) fn not_mirror() -> Condition {
 
 fn configuration(kind: &str, entries: &[Entry], policy: &str, target: Target<'_>) -> String {
     let entries: String = entries.iter().map(|entry| webhook(entry, policy, target)).collect();
+    format!("{}{}webhooks:\n{entries}", yaml::header("Why each choice: docs/installation.md."), head(kind))
+}
+
+fn head(kind: &str) -> String {
     format!(
-        "{}apiVersion: admissionregistration.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: sluice\n  labels:\n    app.kubernetes.io/name: sluice\nwebhooks:\n{entries}",
-        yaml::header("Why each choice: docs/installation.md.")
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: sluice\n  labels:\n    \
+         app.kubernetes.io/name: sluice\n"
     )
 }
 

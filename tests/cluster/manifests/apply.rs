@@ -1,8 +1,14 @@
 //! The manifests on a real API server: they are valid, they need nothing of ours to come up, and their
 //! accounts can do what they need and no more.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
+use sluice::cli::manifests::{NAMESPACE as OURS, SCHEDULER};
 use sluice::cluster::Kind;
 
 use crate::harness::controlplane::ControlPlane;
@@ -11,27 +17,25 @@ use crate::harness::kubectl::Kubectl;
 use crate::harness::nodes::node;
 use crate::harness::objects::is;
 use crate::harness::scheduling::Scheduler;
+use crate::harness::sluice::run_sluice;
 use crate::harness::stub::{Protocols, Stub};
 
 use super::backstop::{gpu, install, pod};
 use super::{Installed, shipped};
 
-const OURS: &str = "sluice-system";
-
 pub fn every_overlay_is_applied_with_strict_validation(Installed(plane): &mut Installed) {
     for (overlay, policy) in
         [("observe", "Ignore"), ("enforce", "Fail"), ("availability", "Ignore"), ("observe", "Ignore")]
     {
-        let output = plane.kubectl().apply_path(&format!("deploy/overlays/{overlay}"));
+        let folder = format!("deploy/overlays/{overlay}");
+        let output = plane.kubectl().run(&["apply", "--server-side", "--validate=strict", "-k", &folder]);
         output.succeeded();
         assert_eq!(output.stderr, "", "{overlay}: a warning");
-        let webhooks = plane.kubectl().get(&["validatingwebhookconfiguration", "sluice"])["webhooks"].clone();
-        assert_eq!(webhooks[0]["failurePolicy"], policy, "{overlay}");
-        if webhooks[0]["clientConfig"]["caBundle"].is_null() {
-            // As whoever issues the certificates: a manager of fields of its own.
-            assert_eq!(overlay, "observe", "a later overlay took the CA away");
-            put_ca(plane);
-        }
+        let entry = validating(plane)[0].clone();
+        assert_eq!(
+            (&entry["name"], &entry["failurePolicy"]),
+            (&json!("gpu-pods.sluice.dev"), &json!(policy))
+        );
     }
     eventually(SOON, "the expressions to be checked against the types of the objects", || {
         let policies = plane.kubectl().get(&["validatingadmissionpolicies"])["items"].clone();
@@ -46,22 +50,71 @@ pub fn every_overlay_is_applied_with_strict_validation(Installed(plane): &mut In
     plane.kubectl().run_with_input(&["apply", "--validate=strict", "-f", "-"], &misspelt).failed();
 }
 
-fn put_ca(plane: &ControlPlane) {
-    let ca = plane.pki().ca_bundle();
-    for (kind, file) in [("Mutating", "mutating"), ("Validating", "validating")] {
-        let shipped: Value =
-            serde_saphyr::from_str(&shipped(&format!("webhook-config/{file}.yaml"))).expect("YAML");
-        let webhooks: Vec<Value> = shipped["webhooks"]
-            .as_array()
-            .expect("a list")
-            .iter()
-            .map(|webhook| json!({ "name": webhook["name"], "clientConfig": { "caBundle": ca } }))
-            .collect();
-        let patch = json!({ "apiVersion": "admissionregistration.k8s.io/v1", "kind": format!("{kind}WebhookConfiguration"),
-            "metadata": { "name": "sluice" }, "webhooks": webhooks });
-        let arguments = ["apply", "--server-side", "--field-manager=sluice-certs", "-f", "-"];
-        plane.kubectl().run_with_input(&arguments, &patch.to_string()).succeeded();
+pub fn the_documented_commands_install_and_renew(Installed(plane): &mut Installed) {
+    plane.create_nodes(vec![node("one"), node("two")]);
+    let text = shipped("docs/installation.md");
+    let commands = |heading: &str| -> Vec<String> {
+        let section = text.split(&format!("## {heading}")).nth(1).expect("a section of that name");
+        let block = section.split("```").nth(1).expect("a block of commands");
+        block.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    };
+    let install = commands("Three commands, beginning with observing");
+    assert_eq!(install.len(), 3);
+    for command in &install {
+        follow(plane, command);
     }
+    let first = authorities(plane);
+    assert_eq!(first.len(), 1, "the authority of the serving certificate and no other");
+
+    // A later overlay leaves the authority alone, and nobody quarrels about a field.
+    follow(plane, "kubectl apply --server-side -k deploy/overlays/enforce");
+    assert_eq!(validating(plane)[0]["failurePolicy"], "Fail");
+    assert_eq!(authorities(plane), first);
+
+    let renew = commands("Certificates");
+    let old = plane.folder().join("old-ca.crt");
+    std::fs::write(&old, &first[0]).expect("a file");
+    follow(plane, &renew[1].replace("old-ca.crt", &old.display().to_string()));
+    let both = authorities(plane);
+    assert_eq!((both.len(), &both[1]), (2, &first[0]), "the old one stays trusted");
+    let secret = plane.kubectl().get(&["secret", "sluice-tls", "-n", OURS])["data"]["ca.crt"].clone();
+    assert_eq!(decoded(secret.as_str().expect("the new authority")), both[0]);
+}
+
+/// Runs a documented line, `kubectl …` or `sluice … | kubectl …`.
+fn follow(plane: &ControlPlane, line: &str) {
+    let mut input = String::new();
+    for command in line.split(" | ") {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let output = match words[0] {
+            "kubectl" => plane.kubectl().run_with_input(&words[1..], &input),
+            "sluice" => run_sluice(&words[1..], None, &input),
+            other => panic!("{other} in {line}"),
+        };
+        input = output.succeeded();
+    }
+}
+
+fn validating(plane: &ControlPlane) -> Value {
+    plane.kubectl().get(&["validatingwebhookconfiguration", "sluice"])["webhooks"].clone()
+}
+
+/// The certificates that every entry of both configurations trusts.
+fn authorities(plane: &ControlPlane) -> Vec<String> {
+    let mutating = plane.kubectl().get(&["mutatingwebhookconfiguration", "sluice"])["webhooks"].clone();
+    let validating = validating(plane);
+    let entries = mutating.as_array().into_iter().chain(validating.as_array()).flatten();
+    let bundles: BTreeSet<&str> =
+        entries.map(|entry| entry["clientConfig"]["caBundle"].as_str().expect("an authority")).collect();
+    assert_eq!(bundles.len(), 1, "every entry trusts the same");
+    let end = "-----END CERTIFICATE-----\n";
+    let bundle = decoded(bundles.first().expect("at least one entry"));
+    bundle.split_inclusive(end).map(str::to_owned).collect()
+}
+
+fn decoded(text: &str) -> String {
+    let bytes = BASE64_STANDARD.decode(text).expect("base64");
+    String::from_utf8(bytes).expect("PEM")
 }
 
 pub fn the_cluster_comes_up_with_nothing_of_ours_running(Installed(plane): &mut Installed) {
@@ -179,53 +232,61 @@ pub fn accounts_may_do_what_they_need_and_nothing_else(Installed(plane): &mut In
 }
 
 pub fn the_gpu_scheduler_runs_with_its_own_account_and_lease(Installed(plane): &mut Installed) {
-    plane.kubectl().apply_path("deploy/overlays/observe").succeeded();
-    plane.create_nodes(vec![
-        node("gpu").allocatable("nvidia.com/gpu", 8),
-        node("more").allocatable("nvidia.com/gpu", 8),
-    ]);
-    let stub = Stub::start(plane.pki(), Protocols::Http2Too, |path, arguments| match path {
-        "/scheduler/filter" => json!({ "NodeNames": arguments["NodeNames"] }),
-        _ => json!([]),
-    });
-    let name = "sluice-scheduler";
-    let mut scheduler = Scheduler::from_yaml(name, &shipped("deploy/base/scheduler-config.yaml"))
-        .with_extenders_at(&format!("{}/scheduler", stub.url()), &plane.pki().ca_bundle());
-    scheduler.kubeconfig = Some(plane.kubeconfig_of_service_account(OURS, name));
-    // The harness switches elections off in the file; flags win over it.
-    let election = scheduler.configuration["leaderElection"].clone();
-    let lease = election["resourceName"].as_str().expect("a lease of its own").to_owned();
-    scheduler.flags = vec![
-        "--leader-elect=true".into(),
-        format!("--leader-elect-resource-name={lease}"),
-        format!("--leader-elect-resource-namespace={OURS}"),
-    ];
-    plane.start_scheduler(&scheduler);
-
+    let stub = start_gpu_scheduler(plane);
     let namespace = plane.namespace("scheduler");
-    let ours = |more: &Value| {
-        let mut spec = json!({ "spec": { "schedulerName": name } });
-        json_patch::merge(&mut spec, more);
-        spec
-    };
-    plane.kubectl().create(&pod(&namespace, "gpu", &ours(&gpu()))).succeeded();
+    plane.kubectl().create(&pod(&namespace, "gpu", &of_the_gpu_scheduler(gpu()))).succeeded();
     plane.bound(&namespace, "gpu");
     let asked = stub.seen();
     assert!(asked[0].1["NodeNames"].is_array() && asked[0].1["Nodes"].is_null(), "{asked:?}");
-    let holder = plane.kubectl().get(&["lease", &lease, "-n", OURS])["spec"]["holderIdentity"].clone();
+    let holder = plane.kubectl().get(&["lease", SCHEDULER, "-n", OURS])["spec"]["holderIdentity"].clone();
     assert!(holder.is_string(), "{holder}");
     // The cluster's own scheduler asks nobody.
     plane.kubectl().create(&pod(&namespace, "other", &gpu())).succeeded();
     plane.bound(&namespace, "other");
     assert_eq!(stub.seen().len(), asked.len());
+    plane.remove_scheduler(SCHEDULER);
+}
 
-    // Without the extender a GPU Pod waits, and every other Pod is placed as ever.
+pub fn without_the_extender_gpu_pods_wait_and_others_do_not(Installed(plane): &mut Installed) {
+    let stub = start_gpu_scheduler(plane);
+    let namespace = plane.namespace("waiting");
+    // The control: with it, the same Pod is placed.
+    plane.kubectl().create(&pod(&namespace, "before", &of_the_gpu_scheduler(gpu()))).succeeded();
+    plane.bound(&namespace, "before");
     drop(stub);
-    plane.kubectl().create(&pod(&namespace, "waits", &ours(&gpu()))).succeeded();
+    plane.kubectl().create(&pod(&namespace, "gpu", &of_the_gpu_scheduler(gpu()))).succeeded();
     plane.kubectl().create(&pod(&namespace, "cpu", &json!({}))).succeeded();
     plane.bound(&namespace, "cpu");
-    throughout(std::time::Duration::from_secs(3), "the GPU Pod waits", || {
-        plane.pod(&namespace, "waits").spec.and_then(|spec| spec.node_name).is_none()
+    throughout(Duration::from_secs(3), "the GPU Pod waits", || {
+        plane.pod(&namespace, "gpu").spec.and_then(|spec| spec.node_name).is_none()
     });
-    plane.remove_scheduler(name);
+    plane.remove_scheduler(SCHEDULER);
+}
+
+/// The shipped scheduler with the rights that are shipped for it, and an extender that lets every node pass.
+fn start_gpu_scheduler(plane: &mut ControlPlane) -> Stub {
+    plane.kubectl().apply_path("deploy/overlays/observe").succeeded();
+    plane.create_nodes(["one", "two"].map(|role| node(role).allocatable("nvidia.com/gpu", 8)).into());
+    let stub = Stub::start(plane.pki(), Protocols::Http2Too, |path, arguments| match path {
+        "/scheduler/filter" => json!({ "NodeNames": arguments["NodeNames"] }),
+        _ => json!([]),
+    });
+    let mut scheduler = Scheduler::from_yaml(SCHEDULER, &shipped("deploy/base/scheduler-config.yaml"))
+        .with_extenders_at(&format!("{}/scheduler", stub.url()), &plane.pki().ca_bundle());
+    scheduler.kubeconfig = Some(plane.kubeconfig_of_service_account(OURS, SCHEDULER));
+    // The harness switches elections off in the file; flags win over it.
+    let election = &scheduler.configuration["leaderElection"];
+    let shipped = |field: &str| election[field].as_str().expect("a lease of its own").to_owned();
+    scheduler.flags = vec![
+        "--leader-elect=true".into(),
+        format!("--leader-elect-resource-name={}", shipped("resourceName")),
+        format!("--leader-elect-resource-namespace={}", shipped("resourceNamespace")),
+    ];
+    plane.start_scheduler(&scheduler);
+    stub
+}
+
+fn of_the_gpu_scheduler(mut pod: Value) -> Value {
+    pod["spec"]["schedulerName"] = json!(SCHEDULER);
+    pod
 }

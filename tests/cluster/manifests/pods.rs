@@ -4,7 +4,7 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 use sluice::k8s::object::{Pod, Taint};
-use sluice::subject::relevant::{Relevance, relevance};
+use sluice::subject::relevant::{Relevance, chooses_nodes, relevance};
 
 /// Names that stand for GPUs, known, old and misspelt.
 const GPU_NAMES: [&str; 14] = [
@@ -77,6 +77,12 @@ pub fn relevance_of(pod: &Value) -> Relevance {
     relevance(&pod, &pool_taints())
 }
 
+/// Whether it concerns us: for a reason of its own, or because it may choose nodes that have GPUs.
+pub fn concerns(pod: &Value) -> bool {
+    let read: Pod = serde_json::from_value(pod.clone()).expect("a generated Pod is read");
+    relevance_of(pod) != Relevance::None || chooses_nodes(&read.spec)
+}
+
 /// A Pod of this name.
 pub fn pod(rng: &mut Rng, name: &str, namespace: &str) -> Value {
     let mut pod = json!({
@@ -121,7 +127,8 @@ fn container(rng: &mut Rng, name: &str) -> Value {
 /// Adds one of the ways to a GPU, sometimes in a form that turns out to be none.
 fn add_way(rng: &mut Rng, pod: &mut Value) {
     let spec = &mut pod["spec"];
-    match rng.u8(..9) {
+    match rng.u8(..10) {
+        9 => choose_nodes(rng, spec, "nvidia.com/gpu.present"),
         0..=2 => ask(rng, spec, &GPU_NAMES),
         3 => {
             let source =
@@ -148,25 +155,43 @@ fn add_way(rng: &mut Rng, pod: &mut Value) {
         7 => mount(spec, DEVICE_PATHS[rng.usize(..DEVICE_PATHS.len())]),
         _ if rng.bool() => spec["nodeName"] = json!("gpu-1"),
         _ => {
-            let tolerations = [
-                json!({ "operator": "Exists" }),
-                json!({ "operator": "Exists", "effect": "NoSchedule" }),
-                json!({ "key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule" }),
-                json!({ "key": "nvidia.com/gpu", "value": "present" }),
-                json!({ "key": "sluice.dev/pool", "operator": "Equal", "value": "llm" }),
-                json!({ "key": "sluice.dev/pool", "operator": "Equal", "value": "another" }),
-                json!({ "key": "team.example/gpus", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60 }),
-            ];
-            let toleration = tolerations[rng.usize(..tolerations.len())].clone();
+            let toleration = toleration(rng);
             push(&mut spec["tolerations"], toleration);
         }
     }
 }
 
+/// By selector or by required affinity, sometimes beside a term that matches nothing.
+fn choose_nodes(rng: &mut Rng, spec: &mut Value, label: &str) {
+    if rng.bool() {
+        spec["nodeSelector"] = json!({ label: "true" });
+        return;
+    }
+    let term = json!({ "matchExpressions": [{ "key": label, "operator": "In", "values": ["true"] }] });
+    let terms = if rng.bool() { json!([{}, term]) } else { json!([term]) };
+    spec["affinity"] = json!({ "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": terms } } });
+}
+
+/// Most of them cover a pool's taint.
+fn toleration(rng: &mut Rng) -> Value {
+    let tolerations = [
+        json!({ "operator": "Exists" }),
+        json!({ "operator": "Exists", "effect": "NoSchedule" }),
+        json!({ "key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule" }),
+        json!({ "key": "nvidia.com/gpu", "value": "present" }),
+        json!({ "key": "sluice.dev/pool", "operator": "Equal", "value": "llm" }),
+        json!({ "key": "sluice.dev/pool", "operator": "Equal", "value": "another" }),
+        json!({ "key": "team.example/gpus", "operator": "Exists", "effect": "NoExecute" }),
+    ];
+    tolerations[rng.usize(..tolerations.len())].clone()
+}
+
 /// Adds what is on many Pods and leads to no GPU.
 fn add_harmless(rng: &mut Rng, pod: &mut Value) {
     let spec = &mut pod["spec"];
-    match rng.u8(..9) {
+    match rng.u8(..10) {
+        9 => choose_nodes(rng, spec, "topology.kubernetes.io/zone"),
         0 => ask(rng, spec, &OTHER_NAMES),
         1 => pod["metadata"]["labels"] = json!({}),
         2 => pod["metadata"]["annotations"] = json!({ "kubernetes.io/config.mirror": "a file of mine" }),

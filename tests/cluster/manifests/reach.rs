@@ -13,7 +13,7 @@ use crate::harness::http::block_on;
 use crate::harness::nodes::{SEED, node};
 
 use super::Installed;
-use super::pods::{pod, relevance_of};
+use super::pods::{concerns, pod, relevance_of};
 use super::recorder::{Reached, Recorder};
 
 const PODS: usize = 2_000;
@@ -47,6 +47,8 @@ pub fn whatever_rust_calls_relevant_reaches_us(Installed(plane): &mut Installed)
         ("?privileged", "?readOnlyRootFilesystem"),
         (".spec.?volumes", ".spec.?noVolumes"),
         (".spec.?tolerations", ".spec.?noTolerations"),
+        (".spec.?nodeSelector", ".spec.?noSelector"),
+        (".?nodeSelectorTerms", ".?noTerms"),
     ] {
         recorder.put(|text| text.replace(term, instead));
         let created = create(plane, &path, pods);
@@ -66,7 +68,7 @@ pub fn templates_reach_us_as_their_pods_would(Installed(plane): &mut Installed) 
         let created = create(plane, &path, &workloads);
         let reached = recorder.reached();
         for ((pod, workload), _) in pods.iter().zip(&workloads).zip(created).filter(|(_, created)| *created) {
-            let concerns = relevance_of(pod) != Relevance::None;
+            let concerns = concerns(pod);
             let name = workload["metadata"]["name"].as_str().expect("a name");
             let asked = reached.get(TEMPLATES).is_some_and(|names| names.contains(name));
             assert!(asked || !concerns, "{kind} was missed: {workload}");
@@ -107,34 +109,46 @@ pub fn only_what_can_matter_in_a_change_reaches_us(Installed(plane): &mut Instal
 
     kubectl.run(&["label", "node", fleet.name("gpu"), "nvidia.com/mig.config=all-1g.10gb"]).succeeded();
     assert!(recorder.reached()["mig-changes.sluice.dev"].contains(fleet.name("gpu")));
+}
 
+pub fn debug_containers_and_resizes_reach_us_where_they_can_matter(Installed(plane): &mut Installed) {
+    plane.create_nodes(vec![node("gpu").allocatable("nvidia.com/gpu", 8)]);
+    let namespace = plane.namespace("debug");
+    let recorder = Recorder::start(plane);
+    let kubectl = plane.kubectl();
+    let harmless = json!({ "name": "shell", "image": "i" });
+    let reaching = json!({ "name": "debug", "image": "i", "securityContext": { "privileged": true } });
     for (name, resources, entry) in [
         ("plain", json!({}), OTHER_PODS),
-        ("asking", json!({"limits": {"nvidia.com/gpu": 1, "cpu": 1}}), GPU_PODS),
+        ("asking", json!({ "limits": { "nvidia.com/gpu": 1, "cpu": 1 } }), GPU_PODS),
     ] {
-        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace},
-            "spec": {"containers": [{"name": "c", "image": "i", "resources": resources}]}});
+        let container = json!({ "name": "c", "image": "i", "resources": resources });
+        let pod = json!({ "apiVersion": "v1", "kind": "Pod",
+            "metadata": { "name": name, "namespace": namespace }, "spec": { "containers": [container] } });
         kubectl.create(&pod.to_string()).succeeded();
-        let mut entries = Vec::new();
-        for container in [
-            json!({"name": "shell", "image": "i"}),
-            json!({"name": "debug", "image": "i",
-            "securityContext": {"privileged": true}}),
-        ] {
+        plane.bound(&namespace, name);
+        let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/ephemeralcontainers");
+        let asked = [&harmless, &reaching].map(|container| {
             let seen = recorder.count();
-            let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/ephemeralcontainers");
-            attach(plane, &path, &container);
-            entries.push(recorder.count() > seen);
-        }
+            attach(plane, &path, container);
+            recorder.count() > seen
+        });
         // A harmless debug container concerns us in a GPU Pod only.
-        assert_eq!(entries, [entry == GPU_PODS, true], "{name}");
+        assert_eq!(asked, [entry == GPU_PODS, true], "{name}");
         assert!(recorder.reached()[entry].contains(name));
     }
+    // Not bound: no kubelet here says that it could resize.
+    let asking = json!({ "limits": { "nvidia.com/gpu": 1, "cpu": 1 } });
+    let spec = json!({ "schedulingGates": [{ "name": "test.sluice.dev/never" }],
+        "containers": [{ "name": "c", "image": "i", "resources": asking }] });
+    let gated = json!({ "apiVersion": "v1", "kind": "Pod",
+        "metadata": { "name": "gated", "namespace": namespace }, "spec": spec });
+    kubectl.create(&gated.to_string()).succeeded();
     let seen = recorder.count();
-    let patch =
-        r#"{"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"1"}}}]}}"#;
+    let resources = json!({ "limits": { "cpu": "2" }, "requests": { "cpu": "1" } });
+    let patch = json!({ "spec": { "containers": [{ "name": "c", "resources": resources }] } }).to_string();
     kubectl
-        .run(&["patch", "pod", "asking", "-n", &namespace, "--subresource=resize", "-p", patch])
+        .run(&["patch", "pod", "gated", "-n", &namespace, "--subresource=resize", "-p", &patch])
         .succeeded();
     assert!(recorder.count() > seen, "a GPU Pod may not be resized out of its class");
 }
@@ -163,18 +177,18 @@ fn misses(pods: &[Value], created: &[bool], reached: &Reached) -> Vec<String> {
         let why = relevance_of(pod);
         let asks = why == Relevance::AsksForGpu;
         let mut say = |what: &str| found.push(format!("{what}, {why:?}: {pod}"));
-        if why != Relevance::None && !has(STEER, pod) {
+        if concerns(pod) && !has(STEER, pod) {
             say("never met the mutating webhook");
         }
         // Validation comes after the API server's own, which refuses some of these Pods.
         if *created && asks != has(GPU_PODS, pod) {
             say(if asks { "was not judged" } else { "met the entry that fails closed" });
         }
-        if *created && why != Relevance::None && !asks && !has(OTHER_PODS, pod) {
+        if *created && concerns(pod) && !asks && !has(OTHER_PODS, pod) {
             say("was not judged");
         }
         let tolerates = pod["spec"]["tolerations"].to_string().contains("sluice.dev/pool");
-        if why == Relevance::None && !tolerates && [STEER, GPU_PODS, OTHER_PODS].iter().any(|e| has(e, pod)) {
+        if !concerns(pod) && !tolerates && [STEER, GPU_PODS, OTHER_PODS].iter().any(|e| has(e, pod)) {
             say("is none of our business and reached us");
         }
     }

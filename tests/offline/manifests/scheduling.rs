@@ -31,7 +31,8 @@ fn complaints(configuration: &Value) -> Vec<String> {
         }
         let url = extender["urlPrefix"].as_str().unwrap_or_default();
         let has_ca = ["caFile", "caData"].iter().any(|ca| !extender["tlsConfig"][ca].is_null());
-        if !(url.starts_with("http://127.0.0.1:") || url.starts_with("https://") && has_ca) {
+        let is_private = url.starts_with("http://127.0.0.1:") || url.starts_with("https://") && has_ca;
+        if !is_private {
             say("neither loopback nor verified TLS");
         }
         if extender["enableHTTPS"] == true && !has_ca {
@@ -93,6 +94,20 @@ fn the_extender_gives_up_no_later_than_the_scheduler_does() {
         for extender in items(&configuration["extenders"]) {
             let want = format!("{}s", Limits::default().extender_timeout.as_secs());
             assert_eq!(extender["httpTimeout"], want, "{path}");
+        }
+    }
+}
+
+#[test]
+fn every_verb_that_is_configured_is_served() {
+    let router = sources::read("src/serve/router.rs");
+    for (path, configuration) in configurations() {
+        for extender in items(&configuration["extenders"]) {
+            for verb in ["filterVerb", "prioritizeVerb", "preemptVerb"] {
+                let Some(verb) = extender[verb].as_str() else { continue };
+                assert!(router.contains(&format!("\"/scheduler/{verb}\"")), "{path}: {verb}");
+            }
+            assert!(extender["urlPrefix"].as_str().is_some_and(|url| url.ends_with("/scheduler")), "{path}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The Deployments: what they are allowed to do, and that they outlive a node.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 use sluice::{
     cluster::Kind,
@@ -94,6 +96,26 @@ fn ports_probes_and_grace_are_those_of_the_server() {
             assert_eq!(server[probe]["httpGet"], json!({"path": path, "port": "status"}), "{probe}");
         }
     }
+}
+
+#[test]
+fn the_program_takes_the_arguments_that_it_is_given() {
+    let run = |arguments: &[&str]| {
+        let program = Command::new(env!("CARGO_BIN_EXE_sluice")).args(arguments).arg("--help").output();
+        program.expect("the program runs").status.success()
+    };
+    for deployment in deployments() {
+        let server = container(&deployment, "sluice").expect("each has a sluice container");
+        let arguments = words(&server["args"]);
+        assert_eq!(arguments[0], "serve");
+        assert!(run(&arguments), "{}: {arguments:?}", name(&deployment));
+        let mounted: Vec<&str> =
+            items(&server["volumeMounts"]).filter_map(|mount| mount["mountPath"].as_str()).collect();
+        for path in arguments.iter().filter_map(|argument| argument.split_once("=/")).map(|(_, path)| path) {
+            assert!(mounted.contains(&format!("/{path}").as_str()), "{path} is not mounted");
+        }
+    }
+    assert!(!run(&["serve", "--no-such-flag"]), "the control");
 }
 
 #[test]
