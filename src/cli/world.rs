@@ -83,7 +83,7 @@ pub(super) fn policies(folder: Option<&Path>) -> anyhow::Result<Arc<PolicySet>> 
         }
         Err(errors) => {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            bail!("{}", errors.join("\nerror: "))
+            bail!("policies in {}: {}", folder.display(), errors.join("\nerror: "))
         }
     }
 }

@@ -128,13 +128,13 @@ fn no_pool(pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
 
 /// The Pod lands on a later term of its class: legal, and its reason has to be seen.
 fn fallback(pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
-    // Whoever selects nodes chose the pool; the class's preference was not asked.
-    if !pod.placement.selected.is_empty() {
-        return;
-    }
     let best = pod.placement.candidates.iter().map(|candidate| candidate.rank).min().unwrap_or(0);
     let passed: Vec<&rules::Skipped> =
         pod.placement.skipped.iter().filter(|skipped| skipped.rank.is_some_and(|rank| rank < best)).collect();
+    // Whoever selects nodes past a preferred pool chose so; the class's preference was not asked.
+    if passed.iter().any(|skipped| skipped.rule == rules::SELECTOR_MATCHES_NO_NODE.id) {
+        return;
+    }
     let Some(first) = passed.first() else { return };
     let chosen = &pod.placement.candidates[0].pool;
     findings.add(
@@ -215,7 +215,12 @@ fn stamp_changes(decision: &Decision, subject: &Subject, mut changed: Value) -> 
     let forged = |key: &str| annotations.is_some_and(|written| written.contains_key(key));
     marks.push((stamp::ARM, None));
     let mut changes = Vec::new();
+    let stamped = forged(stamp::DECISION);
     for (key, value) in marks {
+        // Once steered, the Pod is pinned to its pools and no longer shows why: the first word stands.
+        if key == stamp::FALLBACK && stamped {
+            continue;
+        }
         let path = vec!["metadata".to_owned(), "annotations".to_owned(), key.to_owned()];
         let edit = match value {
             Some(value) => Edit::Set(path, json!(value)),

@@ -189,8 +189,9 @@ impl LivePool {
     #[must_use]
     pub fn guarding_taints(&self) -> Vec<&Taint> {
         let actual = self.shapes.iter().flat_map(|shape| &shape.taints).filter(|taint| guards_gpus(taint));
-        let mut taints: Vec<&Taint> =
-            self.pool.taints.iter().chain(actual).filter(|taint| repels(taint)).collect();
+        // A discovered pool carries its nodes' taints to tell it from others; nobody declared them as its guard.
+        let declared = self.pool.taints.iter().filter(|_| self.declared);
+        let mut taints: Vec<&Taint> = declared.chain(actual).filter(|taint| repels(taint)).collect();
         taints.sort_unstable();
         taints.dedup();
         taints

@@ -244,7 +244,7 @@ fn reserved<'a>(live: &LivePool, chosen: &[&'a Arc<Shape>], pod: &Pod) -> Option
             taints::repels(taint)
                 && !is_passing(taint)
                 && !guards_gpus(taint)
-                && !live.pool.taints.iter().any(|declared| declared.key == taint.key)
+                && !(live.declared && live.pool.taints.iter().any(|declared| declared.key == taint.key))
                 && !taints::covers(&pod.spec.tolerations, taint, false)
         })
     };

@@ -23,6 +23,7 @@ pub static NON_GPU_ON_GPU_POOL: Rule = Rule {
     check: Check::Case(check),
 };
 
+// Long because the taint, the selector and the severity of one finding are told together.
 fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     for pod in &case.pods {
         let PodCase { prefix, written, placement, .. } = pod;

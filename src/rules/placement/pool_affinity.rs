@@ -26,8 +26,7 @@ pub static NO_POOL_AFFINITY: Rule = Rule {
 };
 
 fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
-    // A Pod of a class is steered, or refused because no pool can serve it.
-    for PodCase { prefix, written, pod, .. } in case.pods.iter().filter(|pod| pod.class.is_none()) {
+    for PodCase { prefix, written, pod, class, .. } in &case.pods {
         findings.under(prefix);
         let open = |pod: &crate::k8s::object::Pod| RequiredNodeAffinity::of(&pod.spec).is_unrestricted();
         if !open(written) || !written.spec.node_name.is_empty() {
@@ -41,7 +40,8 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
                 }
             }
             if modes.len() > 1 {
-                let steered = !open(pod);
+                // A Pod of a class is steered, or refused because no pool can serve it.
+                let steered = class.is_some() || !open(pod);
                 let pools: Vec<String> =
                     modes.iter().map(|(mode, pool)| format!("{pool} ({mode})")).collect();
                 let finding = findings.add(

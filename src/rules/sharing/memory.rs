@@ -32,6 +32,7 @@ pub static VRAM_OVERCOMMIT: Rule = Rule {
 /// Left to CUDA contexts and fragmentation.
 const ROOM: f64 = 0.05;
 
+// Long because the numbers that the finding tells are all computed from the same ask.
 fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     for pod in &case.pods {
         findings.under(&pod.prefix);

@@ -231,6 +231,7 @@ pub fn accounts_may_do_what_they_need_and_nothing_else(Installed(plane): &mut In
     }
 }
 
+// Long because it is one story, told in order.
 pub fn the_gpu_scheduler_runs_with_its_own_account_and_lease(Installed(plane): &mut Installed) {
     let stub = start_gpu_scheduler(plane);
     let namespace = plane.namespace("scheduler");

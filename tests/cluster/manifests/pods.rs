@@ -125,6 +125,7 @@ fn container(rng: &mut Rng, name: &str) -> Value {
 }
 
 /// Adds one of the ways to a GPU, sometimes in a form that turns out to be none.
+// Long because each way is an arm.
 fn add_way(rng: &mut Rng, pod: &mut Value) {
     let spec = &mut pod["spec"];
     match rng.u8(..10) {

@@ -80,6 +80,7 @@ pub fn templates_reach_us_as_their_pods_would(Installed(plane): &mut Installed) 
     assert!(relevant > 200 && others > 200, "the generator makes both kinds");
 }
 
+// Long because it is one story, told in order.
 pub fn only_what_can_matter_in_a_change_reaches_us(Installed(plane): &mut Installed) {
     let fleet = plane.create_nodes(vec![node("gpu")]);
     let namespace = plane.namespace("changes");

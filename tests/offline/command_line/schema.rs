@@ -10,6 +10,7 @@ pub fn problems(root: &Value, value: &Value) -> Vec<String> {
     found
 }
 
+// Long because each keyword of the schema is an arm.
 fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
     for (keyword, wanted) in schema.as_object().into_iter().flatten() {
         match keyword.as_str() {

@@ -33,6 +33,7 @@ pub fn cluster() -> Vec<Value> {
     objects
 }
 
+// Long because every property of a node has its line.
 fn node(index: usize) -> Value {
     let zone = format!("z{}", index % 3);
     let (labels, allocatable) = match index % 6 {
@@ -129,6 +130,7 @@ pub fn worlds() -> Vec<World> {
 }
 
 /// A Pod that the API server could take, or that somebody at least would send.
+// Long because every property of a Pod has its line.
 pub fn pod(rng: &mut Rng) -> Value {
     let classes = ["llm", "embedding", "asr", "batch", "nosuch"];
     let mut spec = Map::new();
@@ -174,6 +176,7 @@ pub fn pod(rng: &mut Rng) -> Value {
     pod
 }
 
+// Long because every property of a container has its line.
 fn container(rng: &mut Rng, index: usize) -> Value {
     let names = [
         "nvidia.com/gpu",
