@@ -213,14 +213,13 @@ fn stamp_changes(decision: &Decision, subject: &Subject, mut changed: Value) -> 
     let annotations = subject.raw.pointer("/metadata/annotations").and_then(Value::as_object);
     // What somebody else wrote under our keys is no record of ours.
     let forged = |key: &str| annotations.is_some_and(|written| written.contains_key(key));
+    // Once the Pod is pinned by our own affinity, why it is on a later pool can no longer be seen; the record of
+    // this very decision stands.
+    let same = annotations.and_then(|written| written.get(stamp::DECISION)?.as_str()) == Some(&*decision.id);
+    marks.retain(|(key, _)| !(same && *key == stamp::FALLBACK));
     marks.push((stamp::ARM, None));
     let mut changes = Vec::new();
-    let stamped = forged(stamp::DECISION);
     for (key, value) in marks {
-        // Once steered, the Pod is pinned to its pools and no longer shows why: the first word stands.
-        if key == stamp::FALLBACK && stamped {
-            continue;
-        }
         let path = vec!["metadata".to_owned(), "annotations".to_owned(), key.to_owned()];
         let edit = match value {
             Some(value) => Edit::Set(path, json!(value)),
