@@ -49,7 +49,7 @@ fn a_pool_whose_nodes_prove_its_mode_is_proven() {
 
 #[test]
 fn mig_that_is_declared_on_cards_without_mig_is_not_proven_and_says_why() {
-    let spec = "  nodes: [{matchLabels: {nvidia.com/gpu.product: NVIDIA-L4}}]\n  mode: mig\n  mig: {strategy: mixed, profiles: [1g.10gb]}";
+    let spec = "  nodes: [{matchLabels: {nvidia.com/gpu.sharing-strategy: time-slicing}}]\n  mode: mig\n  mig: {strategy: mixed, profiles: [1g.10gb]}";
     let world = world(&declared("p", spec), &[nodes::l4("a")]);
     let Standing::Unproven(reasons) = &pool(&world, "p").standing else {
         panic!("{:?}", pool(&world, "p").standing)
