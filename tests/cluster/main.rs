@@ -61,6 +61,7 @@ mod harness;
 mod manifests;
 mod plain;
 mod server;
+mod stories;
 
 use harness::controlplane::PROGRAMS;
 use harness::groups::{Group, remember_places_of_panics, trials};
@@ -71,7 +72,7 @@ use harness::scratch::remove_leftovers;
 
 /// Every group, in the order of starting: the long ones first.
 fn groups() -> Vec<Group> {
-    vec![manifests::group(), plain::group(), server::group()]
+    vec![stories::placement::group(), manifests::group(), plain::group(), server::group()]
 }
 
 fn main() -> ExitCode {
