@@ -67,7 +67,7 @@ pub struct Decision {
     pub as_of: Option<i64>,
     /// Whether this object concerns us at all.
     pub relevant: bool,
-    /// What a single Pod needs of a node, for [`fit`].
+    /// What a single Pod needs of a node, for [`fit()`].
     pub need: Option<Need>,
 }
 

@@ -14,6 +14,9 @@ mod memory;
 mod pairs;
 mod requests;
 
+/// Measures one figure and prints it under its name.
+type Measure = fn(&str);
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     if let [command, rest @ ..] = words.as_slice()
@@ -23,7 +26,7 @@ fn main() {
     }
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
     println!("{} pairs each; median ratio, and the least and the greatest of the pairs", pairs::count());
-    let figures: [(&str, fn(&str)); 9] = [
+    let figures: [(&str, Measure); 9] = [
         ("request: server CPU, steered 6 kB Pod / bare server", requests::cpu),
         ("request: throughput at 8 connections, bare server / ours", requests::throughput),
         ("request: p99 at 8 connections, ours / bare server", requests::p99),

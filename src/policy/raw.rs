@@ -1,5 +1,5 @@
 //! What a policy file says: one serde type for each kind, one file a kind. Nothing is looked up or compiled
-//! here; [`super::load`] does that.
+//! here; `super::load` does that.
 //!
 //! The types are the schema's only home: the JSON Schema is generated from them, doc comments become its
 //! descriptions, and the loader checks documents against it, so that an editor and the loader agree.

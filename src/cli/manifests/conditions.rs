@@ -43,7 +43,7 @@ pub fn container_asks_for_gpu(container: &str) -> String {
 }
 
 /// Whether it could reach a GPU without asking for one: every other
-/// [`Relevance`](crate::subject::relevant::Relevance) but `NamesNode`, which [`names_node`] answers.
+/// [`Relevance`](crate::subject::relevant::Relevance) but `NamesNode`, which `names_node` answers.
 #[must_use]
 pub fn could_reach_gpu(pod: &str) -> String {
     [

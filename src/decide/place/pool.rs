@@ -239,12 +239,13 @@ fn needed_units(ask: &Ask<'_>, offer: &Offer) -> i64 {
 
 /// A taint of every chosen shape that is neither tolerated, declared, nor a guard of GPUs, nor passing.
 fn reserved<'a>(live: &LivePool, chosen: &[&'a Arc<Shape>], pod: &Pod) -> Option<&'a Taint> {
+    let declared = |taint: &Taint| live.declared && live.pool.taints.iter().any(|own| own.key == taint.key);
     let reserving = |shape: &&'a Arc<Shape>| {
         shape.taints.iter().find(|taint| {
             taints::repels(taint)
                 && !is_passing(taint)
                 && !guards_gpus(taint)
-                && !(live.declared && live.pool.taints.iter().any(|declared| declared.key == taint.key))
+                && !declared(taint)
                 && !taints::covers(&pod.spec.tolerations, taint, false)
         })
     };

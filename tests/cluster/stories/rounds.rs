@@ -35,8 +35,9 @@ impl Gate {
                     && object["name"] == name
                     && event["responseStatus"]["code"] == 201
             };
-            let events = events.filter_map(|line| serde_json::from_str::<Value>(line).ok()).filter(created);
-            events.last().map(|event| calls(&event["annotations"]))
+            let mut events =
+                events.filter_map(|line| serde_json::from_str::<Value>(line).ok()).filter(created);
+            events.next_back().map(|event| calls(&event["annotations"]))
         })
     }
 
