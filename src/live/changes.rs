@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::{
     cluster::{Cluster, Kind},
+    live::object::Object,
     policy::PolicySet,
 };
 
@@ -26,13 +25,13 @@ pub(super) enum KindNews {
     /// A list begins; objects follow.
     ListBegins,
     /// An object of that list.
-    Listed(Value),
+    Listed(Object),
     /// The list is complete: what it did not hold is gone.
     ListEnds,
     /// An object is new or changed.
-    Applied(Value),
+    Applied(Object),
     /// An object is gone.
-    Deleted(Value),
+    Deleted(Object),
     /// The server was heard of, and nothing changed.
     Contact,
     /// The watch is broken; what is known stays, and ages.

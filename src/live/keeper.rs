@@ -16,6 +16,7 @@ use crate::{
     cluster::{Cluster, Key, Kind, ReadError},
     live::{
         changes::{KindNews, News},
+        object::Object,
         picture::Shared,
         status::{Counters, KindState, Statuses},
     },
@@ -122,18 +123,19 @@ impl Keeper {
             }
             KindNews::Applied(object) => {
                 Counters::add(&self.shared.counters.events);
-                self.apply(kind, &object);
+                if let Some(object) = self.parse(kind, &object) {
+                    self.apply(kind, &object);
+                }
                 self.statuses.of(kind).heard(now());
             }
             KindNews::Deleted(object) => {
                 Counters::add(&self.shared.counters.events);
-                let done = self.cluster.delete_as(kind, &object);
-                self.note(done.map(|change| change.is_change()));
+                self.delete(kind, &object);
                 self.statuses.of(kind).heard(now());
             }
             KindNews::Contact => self.statuses.of(kind).heard(now()),
             KindNews::Broken(error) => {
-                tracing::warn!(%kind, error, "watch broken; the picture stays as it is");
+                self.tell_broken(kind, &error);
                 Counters::add(&self.shared.counters.broken);
                 self.statuses.of(kind).broke(error);
                 self.dirty = true;
@@ -143,11 +145,38 @@ impl Keeper {
     }
 
     /// Takes in an object of a list. One that cannot be read keeps its place: it is not gone.
-    fn list(&mut self, kind: Kind, object: &Value) {
-        self.apply(kind, object);
+    fn list(&mut self, kind: Kind, object: &Object) {
+        let Some(object) = self.parse(kind, object) else { return };
+        self.apply(kind, &object);
         let keys = self.listed.iter_mut().find(|(other, _)| *other == kind).map(|(_, keys)| keys);
-        if let (Some(keys), Ok(key)) = (keys, Cluster::key_of(kind, object)) {
+        if let (Some(keys), Ok(key)) = (keys, Cluster::key_of(kind, &object)) {
             keys.insert(key);
+        }
+    }
+
+    fn delete(&mut self, kind: Kind, object: &Object) {
+        let Some(object) = self.parse(kind, object) else { return };
+        let done = self.cluster.delete_as(kind, &object);
+        self.note(done.map(|change| change.is_change()));
+    }
+
+    /// The server sends JSON that can be read, or the whole answer could not be.
+    fn parse(&self, kind: Kind, object: &Object) -> Option<Value> {
+        object
+            .value()
+            .inspect_err(|error| {
+                tracing::warn!(%kind, %error, "object not read; the picture keeps what it had");
+                Counters::add(&self.shared.counters.unreadable);
+            })
+            .ok()
+    }
+
+    /// Says so once, and more quietly as long as it stays so.
+    fn tell_broken(&mut self, kind: Kind, error: &str) {
+        if self.statuses.of(kind).error.is_none() {
+            tracing::warn!(%kind, error, "watch broken; the picture stays as it is");
+        } else {
+            tracing::debug!(%kind, error, "watch still broken");
         }
     }
 

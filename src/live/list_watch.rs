@@ -5,13 +5,12 @@
 //! (list in pages, watch from the list's version, list anew after 410 Gone) is that of the API concepts
 //! page of Kubernetes.
 
-use std::{pin::pin, time::Duration};
+use std::time::Duration;
 
-use futures::{Stream, StreamExt};
+use futures::{StreamExt, stream::BoxStream};
 use kube::{
-    Api, Client, Error, ResourceExt,
+    Client, Error,
     api::{ListParams, WatchEvent, WatchParams},
-    core::ApiResource,
 };
 use tokio::{
     sync::mpsc,
@@ -22,7 +21,7 @@ use crate::{
     cluster::Kind,
     live::{
         changes::{KindNews, News},
-        object::{Object, resources},
+        object::{self, Object, in_full, paths},
     },
 };
 
@@ -94,8 +93,8 @@ impl ListWatch {
 
     /// Follows the first version of the kind that the server has.
     async fn follow_any(&mut self) -> End {
-        for resource in resources(self.kind) {
-            match self.follow(&resource).await {
+        for path in paths(self.kind) {
+            match self.follow(&path).await {
                 End::Absent => {}
                 end => return end,
             }
@@ -105,10 +104,9 @@ impl ListWatch {
 
     /// Lists and watches one version of the kind. Ends when the server turns out not to have it, when the
     /// list has to be made anew, or when nobody listens.
-    async fn follow(&mut self, resource: &ApiResource) -> End {
-        let api = Api::<Object>::all_with(self.client.clone(), resource);
+    async fn follow(&mut self, path: &str) -> End {
         let mut version = loop {
-            match self.list(&api).await {
+            match self.list(path).await {
                 Ok(version) => break version,
                 Err(End::Failed(error)) => {
                     if let Err(end) = self.broken(error).await {
@@ -119,7 +117,7 @@ impl ListWatch {
             }
         };
         loop {
-            match self.watch(&api, &mut version).await {
+            match self.watch(path, &mut version).await {
                 End::Done => self.failures = 0,
                 End::Failed(error) => {
                     if let Err(end) = self.broken(error).await {
@@ -131,30 +129,31 @@ impl ListWatch {
         }
     }
 
-    async fn list(&mut self, api: &Api<Object>) -> Result<String, End> {
+    async fn list(&mut self, path: &str) -> Result<String, End> {
         self.tell(KindNews::ListBegins).await?;
         let mut page = ListParams { limit: Some(PAGE), ..ListParams::default() };
         loop {
-            let list = match timeout(SILENCE, api.list(&page)).await {
+            let list = match timeout(SILENCE, object::list(&self.client, path, &page)).await {
                 Ok(answer) => answer.map_err(End::of_list)?,
                 Err(_) => return Err(End::Failed("no answer".to_owned())),
             };
-            for object in list.items {
-                self.tell(KindNews::Listed(object.value)).await?;
+            page.continue_token = list.next();
+            let version = list.metadata.resource_version.clone();
+            for object in list.objects() {
+                self.tell(KindNews::Listed(object)).await?;
             }
-            page.continue_token = list.metadata.continue_.filter(|token| !token.is_empty());
             if page.continue_token.is_none() {
                 self.tell(KindNews::ListEnds).await?;
                 self.failures = 0;
-                return Ok(list.metadata.resource_version.unwrap_or_default());
+                return Ok(version.unwrap_or_default());
             }
         }
     }
 
-    async fn watch(&mut self, api: &Api<Object>, version: &mut String) -> End {
+    async fn watch(&mut self, path: &str, version: &mut String) -> End {
         let parameters =
             WatchParams { bookmarks: true, timeout: Some(WATCH_SECONDS), ..WatchParams::default() };
-        let stream = match timeout(SILENCE, api.watch(&parameters, version)).await {
+        let stream = match timeout(SILENCE, object::watch(&self.client, path, &parameters, version)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => return error.into(),
             Err(_) => return End::Failed("no answer".to_owned()),
@@ -162,12 +161,12 @@ impl ListWatch {
         if let Err(end) = self.tell(KindNews::Contact).await {
             return end;
         }
-        self.read(pin!(stream), version).await
+        self.read(stream, version).await
     }
 
     async fn read(
         &mut self,
-        mut stream: impl Stream<Item = Result<WatchEvent<Object>, Error>> + Unpin,
+        mut stream: BoxStream<'static, Result<WatchEvent<Object>, Error>>,
         version: &mut String,
     ) -> End {
         loop {
@@ -179,12 +178,12 @@ impl ListWatch {
             };
             let news = match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    *version = object.resource_version().unwrap_or_default();
-                    KindNews::Applied(object.value)
+                    *version = object.version();
+                    KindNews::Applied(object)
                 }
                 WatchEvent::Deleted(object) => {
-                    *version = object.resource_version().unwrap_or_default();
-                    KindNews::Deleted(object.value)
+                    *version = object.version();
+                    KindNews::Deleted(object)
                 }
                 WatchEvent::Bookmark(bookmark) => {
                     *version = bookmark.metadata.resource_version;
@@ -236,7 +235,7 @@ impl From<Error> for End {
             Error::Api(status) if status.code == 403 => {
                 Self::Failed(format!("forbidden: {}", status.message))
             }
-            _ => Self::Failed(error.to_string()),
+            _ => Self::Failed(in_full(&error)),
         }
     }
 }

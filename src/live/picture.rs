@@ -57,7 +57,7 @@ struct Notes {
 }
 
 /// Messages that may wait for the keeper; a list waits when it is full.
-const QUEUE: usize = 1024;
+const QUEUE: usize = 256;
 
 impl Picture {
     /// Starts to watch a cluster, under these policies, or under none until [`Picture::set_policies`].

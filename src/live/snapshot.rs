@@ -3,12 +3,12 @@
 //! A snapshot is sent to colleagues and put beside bug reports, so it holds nothing that is secret: no
 //! Secrets, no environment values but those that rules read, no argument that names a key or a token.
 
-use kube::{Api, Client, Error, api::ListParams};
+use kube::{Client, Error, api::ListParams};
 use serde_json::{Map, Value, json};
 
 use crate::{
     cluster::{Kind, NODE_ANNOTATIONS, POD_ANNOTATIONS, SNAPSHOT_KIND},
-    live::object::{Object, resources},
+    live::object::{self, in_full, paths},
 };
 
 /// Environment variables whose values rules read; of all others only the name is kept.
@@ -34,7 +34,7 @@ const REDACTED: &str = "REDACTED";
 
 /// A snapshot that cannot be taken.
 #[derive(Debug, thiserror::Error)]
-#[error("{kind} cannot be listed: {error}")]
+#[error("{kind} cannot be listed: {}", in_full(.error))]
 pub struct SnapshotError {
     /// The kind.
     pub kind: Kind,
@@ -105,18 +105,21 @@ pub fn document(kind: Kind, mut object: Value) -> Value {
 }
 
 async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, SnapshotError> {
-    for resource in resources(kind) {
-        let api = Api::<Object>::all_with(client.clone(), &resource);
+    let fault = |error| SnapshotError { kind, error };
+    for path in paths(kind) {
         let mut documents = Vec::new();
         let mut page = ListParams { limit: Some(PAGE), ..ListParams::default() };
         loop {
-            let list = match api.list(&page).await {
+            let list = match object::list(client, &path, &page).await {
                 Ok(list) => list,
                 Err(Error::Api(status)) if status.code == 404 => break,
-                Err(error) => return Err(SnapshotError { kind, error }),
+                Err(error) => return Err(fault(error)),
             };
-            documents.extend(list.items.into_iter().map(|object| document(kind, object.value)));
-            page.continue_token = list.metadata.continue_.filter(|token| !token.is_empty());
+            page.continue_token = list.next();
+            for object in list.objects() {
+                let value = object.value().map_err(|error| fault(Error::SerdeError(error)))?;
+                documents.push(document(kind, value));
+            }
             if page.continue_token.is_none() {
                 return Ok(Some(documents));
             }

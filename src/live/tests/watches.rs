@@ -1,13 +1,19 @@
 //! Lists, watches, and what goes wrong with them.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
 use super::server::Server;
 use crate::{
     cluster::Kind,
-    live::{KindState, KindStatus, Picture},
+    live::{
+        KindState, KindStatus, Picture,
+        policies::{PolicyState, Rejected},
+    },
     policy::PolicySet,
     world::World,
 };
@@ -218,6 +224,30 @@ async fn a_picture_without_policies_is_not_ready_until_they_come() {
 }
 
 #[tokio::test]
+async fn the_policies_of_a_folder_come_into_force_and_its_faults_are_told() {
+    let set = |revision: &str| Arc::new(PolicySet { revision: revision.to_owned(), ..PolicySet::default() });
+    let state = |current, rejected| PolicyState { current, rejected, reloaded: std::time::UNIX_EPOCH };
+    let (folder, states) = tokio::sync::watch::channel(state(Some(set("r1")), None));
+    let picture = Picture::watch(&Server::default().client(), None);
+    let told = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&told);
+    picture.follow_policies(states, move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    let first = picture.wait_for(|world| world.revision() == "r1", LONG).await;
+    assert_eq!(first.revision(), "r1");
+
+    let broken = Rejected { revision: "r2".to_owned(), errors: Vec::new() };
+    folder.send_replace(state(Some(Arc::clone(&first.policies)), Some(broken)));
+    while told.load(Ordering::Relaxed) < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(picture.load().revision(), "r1", "the last good one stays");
+    folder.send_replace(state(Some(set("r3")), None));
+    assert_eq!(picture.wait_for(|world| world.revision() == "r3", LONG).await.revision(), "r3");
+}
+
+#[tokio::test]
 async fn an_object_that_cannot_be_read_is_counted_and_leaves_what_was_known() {
     let server = Server::default();
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "resourceVersion": "1",
@@ -229,7 +259,7 @@ async fn an_object_that_cannot_be_read_is_counted_and_leaves_what_was_known() {
     broken["spec"] = json!("text");
     server.tell(Kind::Node, "MODIFIED", &broken);
     server.watched(Kind::Namespace).await;
-    let unreadable = || picture.counters().unreadable.load(std::sync::atomic::Ordering::Relaxed);
+    let unreadable = || picture.counters().unreadable.load(Ordering::Relaxed);
     while unreadable() == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
