@@ -82,6 +82,16 @@ pub fn units(spec: &PodSpec) -> BTreeMap<String, i64> {
     requests.into_iter().filter_map(whole).collect()
 }
 
+/// Whether a container asks for any device: by claim, or for units of a GPU resource other than none. A quantity
+/// that cannot be read is an ask.
+#[must_use]
+pub fn asks_for_devices(container: &Container) -> bool {
+    let resources = &container.resources;
+    let mut written = resources.limits.iter().chain(&resources.requests);
+    !resources.claims.is_empty()
+        || written.any(|(name, text)| resource::is_gpu_like(name) && whole(text) != Some(0))
+}
+
 /// A whole, non-negative quantity's value.
 #[must_use]
 pub fn whole(text: &QuantityText) -> Option<i64> {

@@ -30,7 +30,7 @@ pub(super) fn hide(step: &Step<'_>, changes: &mut Vec<Change>) {
             changes.push(change("zero-gpu-hardened", why, Edit::Remove(at)));
         }
         let hidden = !zeros.is_empty() || by_class || step.exposed;
-        if !hidden || asks_for_devices(container) || container.env(VARIABLE).is_some() {
+        if !hidden || demand::asks_for_devices(container) || container.env(VARIABLE).is_some() {
             continue;
         }
         let rule = if zeros.is_empty() { "visible-devices-void-set" } else { "zero-gpu-hardened" };
@@ -78,13 +78,4 @@ fn zero_asks(container: &Container) -> Vec<(&'static str, String)> {
         zeros.map(|name| (side, name.clone())).collect::<Vec<_>>()
     };
     sides.into_iter().flat_map(of_side).collect()
-}
-
-fn asks_for_devices(container: &Container) -> bool {
-    let some = |(name, text): (&String, &crate::k8s::object::QuantityText)| {
-        resource::is_gpu_like(name) && demand::whole(text) != Some(0)
-    };
-    !container.resources.claims.is_empty()
-        || container.resources.limits.iter().any(some)
-        || container.resources.requests.iter().any(some)
 }

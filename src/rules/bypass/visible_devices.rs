@@ -48,7 +48,7 @@ fn say(container: &Container, variable: &EnvVar, path: String, rule: &'static Ru
         (None, Some(_)) => (format!("{name} from a source that cannot be seen here"), true),
         (None, None) => return,
     };
-    let asks = asks_for_devices(container);
+    let asks = demand::asks_for_devices(container);
     let finding = if asks {
         // The device plugin's own value replaces it where the device list is passed by environment; with
         // other strategies it may not.
@@ -67,15 +67,4 @@ fn say(container: &Container, variable: &EnvVar, path: String, rule: &'static Ru
     if asks || hidden {
         finding.at_most(Severity::Warn);
     }
-}
-
-fn asks_for_devices(container: &Container) -> bool {
-    let positive = |text| demand::whole(text).is_none_or(|count| count > 0);
-    !container.resources.claims.is_empty()
-        || container
-            .resources
-            .limits
-            .iter()
-            .chain(&container.resources.requests)
-            .any(|(name, text)| crate::gpu::resource::is_gpu_like(name) && positive(text))
 }
