@@ -23,32 +23,25 @@
 //!     Group::new("placement", stories![an_llm_pod_lands_on_a_whole_gpu])
 //! }
 //!
-//! fn an_llm_pod_lands_on_a_whole_gpu(Plain(plane): &mut Plain) {
-//!     let fleet = plane.create_nodes(vec![
-//!         node("whole").label("nvidia.com/gpu.product", "H100").allocatable("nvidia.com/gpu", 1),
-//!         node("sliced").allocatable("nvidia.com/gpu", 40), // emptier, so more attractive
+//! fn an_llm_pod_lands_on_a_whole_gpu(gate: &mut Gate) {
+//!     let fleet = gate.fleet(vec![
+//!         h100("whole", 1).guarded(),
+//!         sliced_l4("sliced", 4), // emptier and open to everybody, so more attractive
 //!     ]);
-//!     let namespace = plane.namespace("llm");
+//!     let namespace = gate.plane.namespace("llm");
+//!     let llm = pod("llm", image::LLM, 1);
+//!     assert_eq!(gate.lands(&fleet, &namespace, &llm), "sliced", "the control: without sluice");
+//!     gate.remove_workloads(&namespace);
 //!
-//!     // Without sluice it lands on the wrong node …
-//!     plane.kubectl().apply(&pod(&namespace, "without")).succeeded();
-//!     assert_eq!(fleet.role(&plane.bound(&namespace, "without")), "sliced");
-//!
-//!     // … and with sluice on the right one.
-//!     let _sluice = Sluice::start(plane, &arguments, &operations).until_ready();
-//!     let shipped = plane.kubectl().kustomize("webhook-config/overlays/enforce");
-//!     plane.kubectl().apply(&at_loopback(&shipped, &address, &plane.pki().ca_bundle())).succeeded();
-//!     plane.until_admission("sluice to be asked", &pod(&namespace, "probe"), |output| …);
-//!     plane.kubectl().apply(&pod(&namespace, "with")).succeeded();
-//!     assert_eq!(fleet.role(&plane.bound(&namespace, "with")), "whole");
+//!     gate.open(); // the shipped webhooks, with the built `sluice serve` behind them
+//!     assert_eq!(gate.lands(&fleet, &namespace, &llm), "whole");
 //! }
 //! ```
 //! Wait with `eventually`, never by sleeping; what must not happen is watched with `throughout`. What else there
 //! is: `Stub` (a webhook or an extender of the story's own, which remembers what it was asked), `Route` (a late
-//! or cut road to the API server), `lose_node`, `stop`/`kill`/`start` of any program, `start_scheduler` with an
+//! or cut road to the API server), `lose_node`, `stop` and `start` of any program, `start_scheduler` with an
 //! extender, `kubeconfig_of_service_account` for a manifest's own RBAC. A group whose fixture holds more than a
-//! control plane implements `Fixture` itself.
-//! `plain.rs` shows all of them at work, without sluice.
+//! control plane implements `Fixture` itself. `plain.rs` shows the harness at work, without sluice.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a story fails by panicking")]
 
@@ -56,7 +49,6 @@ use std::process::ExitCode;
 
 use libtest_mimic::Arguments;
 
-#[allow(dead_code, reason = "the harness offers what the groups to come need")]
 mod harness;
 mod manifests;
 mod plain;
@@ -72,7 +64,13 @@ use harness::scratch::remove_leftovers;
 
 /// Every group, in the order of starting: the long ones first.
 fn groups() -> Vec<Group> {
-    vec![stories::placement::group(), manifests::group(), plain::group(), server::group()]
+    vec![
+        stories::placement::group(),
+        stories::operation::group(),
+        manifests::group(),
+        plain::group(),
+        server::group(),
+    ]
 }
 
 fn main() -> ExitCode {

@@ -33,7 +33,6 @@ pub fn group() -> Group {
             apply::the_cluster_comes_up_with_nothing_of_ours_running,
             apply::accounts_may_do_what_they_need_and_nothing_else,
             apply::the_gpu_scheduler_runs_with_its_own_account_and_lease,
-            apply::without_the_extender_gpu_pods_wait_and_others_do_not,
         ],
     )
 }

@@ -19,7 +19,7 @@ use crate::harness::objects::{is, node_of};
 use crate::harness::route::Route;
 use crate::harness::scheduling::{Scheduler, configuration, extender};
 use crate::harness::stub::{Protocols, Stub, allowed};
-use crate::harness::webhooks::at_loopback;
+use crate::harness::webhooks::{SAMPLE, at_loopback};
 use crate::stories;
 
 /// Every group of this file.
@@ -110,7 +110,7 @@ fn a_shipped_webhook_reaches_a_process_on_loopback_and_a_dead_one_refuses(Plain(
     let kubectl = plane.kubectl();
     kubectl.dry_run(&pod).succeeded();
     let point_to = |base: &str| {
-        kubectl.apply(&at_loopback(SHIPPED_WEBHOOK, base, &plane.pki().ca_bundle())).succeeded();
+        kubectl.apply(&at_loopback(SAMPLE, base, &plane.pki().ca_bundle())).succeeded();
     };
     // Port 9 (discard) is below every port that anything here listens on.
     point_to("https://127.0.0.1:9");
@@ -328,17 +328,3 @@ spec:
 "
     )
 }
-
-/// As a shipped file has it: behind a Service that nobody can reach here.
-const SHIPPED_WEBHOOK: &str = "apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: { name: gate }
-webhooks:
-- name: gate.test.sluice.dev
-  clientConfig: { service: { name: gate, namespace: gate, path: /validate } }
-  rules: [{ apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods] }]
-  failurePolicy: Fail
-  sideEffects: None
-  admissionReviewVersions: [v1]
-  timeoutSeconds: 2
-";

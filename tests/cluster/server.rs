@@ -4,14 +4,14 @@
 use std::fs;
 use std::path::Path;
 
-use crate::harness::components::free_port;
 use crate::harness::controlplane::ControlPlane;
 use crate::harness::groups::{Fixture, Group};
 use crate::harness::nodes::node;
 use crate::harness::scheduling::{Scheduler, configuration, extender};
 use crate::harness::sluice::Sluice;
-use crate::harness::webhooks::at_loopback;
+use crate::harness::webhooks::{SAMPLE, at_loopback};
 use crate::stories;
+use crate::stories::shipped::{NAMESPACE, Overlay};
 
 /// Every group of this file.
 pub fn group() -> Group {
@@ -34,44 +34,25 @@ impl Fixture for Server {
     }
 }
 
-/// Where a sluice of a story listens.
-struct Addresses {
-    webhooks: String,
-    extender: String,
-}
-
-fn serve(plane: &ControlPlane, more: &[String]) -> (Sluice, Addresses) {
+/// A server with the rights of the shipped one, and certificates of this control plane.
+fn serve(plane: &ControlPlane, more: &[String]) -> Sluice {
+    Overlay::build(plane, "enforce").grant(plane);
     let folder = plane.folder().join("tls");
     fs::create_dir_all(&folder).unwrap();
     let pair = plane.pki().serving(&["localhost", "127.0.0.1"]);
     fs::write(folder.join("tls.crt"), &pair.certificate).unwrap();
     fs::write(folder.join("tls.key"), &pair.key).unwrap();
-    let [webhooks, extender, status] = [(); 3].map(|()| format!("127.0.0.1:{}", free_port()));
-    let mut arguments = vec![
-        "serve".to_owned(),
-        format!("--certificates={}", folder.display()),
-        format!("--address={webhooks}"),
-        format!("--extender-address={extender}"),
-        format!("--status-address={status}"),
-        "--keep-serving=0".to_owned(),
-    ];
+    let mut arguments = vec![format!("--certificates={}", folder.display()), "--keep-serving=0".to_owned()];
     arguments.extend_from_slice(more);
-    let kubeconfig = plane.admin().display().to_string();
-    let sluice =
-        Sluice::start_with(plane, &arguments, &[("KUBECONFIG", &kubeconfig)], &format!("http://{status}"));
-    let addresses = Addresses {
-        webhooks: format!("https://{webhooks}"),
-        extender: format!("http://{extender}/scheduler"),
-    };
-    (sluice, addresses)
+    Sluice::serve(plane, &plane.kubeconfig_of_service_account(NAMESPACE, "sluice"), &arguments)
 }
 
 fn before_it_is_ready_the_person_is_told_why(Server(plane): &mut Server) {
     let namespace = plane.namespace("unready");
     let policies = plane.folder().join("unready");
     write_policy(&policies, "acton");
-    let (sluice, addresses) = serve(plane, &[format!("--policies={}", policies.display())]);
-    plane.kubectl().apply(&at_loopback(WEBHOOK, &addresses.webhooks, &plane.pki().ca_bundle())).succeeded();
+    let sluice = serve(plane, &[format!("--policies={}", policies.display())]);
+    plane.kubectl().apply(&at_loopback(SAMPLE, sluice.url(), &plane.pki().ca_bundle())).succeeded();
     // failurePolicy decides, and the API server passes the message of our Status on.
     let pod = cpu_pod(&namespace, "probe");
     let told = "sluice is not ready: its picture of the cluster or its policies are not complete yet";
@@ -88,10 +69,9 @@ fn before_it_is_ready_the_person_is_told_why(Server(plane): &mut Server) {
 fn callers_keep_their_connections(Server(plane): &mut Server) {
     let fleet = plane.create_nodes(vec![node("one"), node("two")]);
     let namespace = plane.namespace("connections");
-    let (sluice, addresses) = serve(plane, &[]);
-    let sluice = sluice.until_ready();
-    plane.kubectl().apply(&at_loopback(WEBHOOK, &addresses.webhooks, &plane.pki().ca_bundle())).succeeded();
-    let asks = extender(&addresses.extender, "", &[]);
+    let mut sluice = serve(plane, &[]).until_ready();
+    plane.kubectl().apply(&at_loopback(SAMPLE, sluice.url(), &plane.pki().ca_bundle())).succeeded();
+    let asks = extender(&format!("{}/scheduler", sluice.extender()), "", &[]);
     let profile = Scheduler::from_configuration("kept", configuration(&["kept"])).with_extender(asks);
     plane.start_scheduler(&profile);
     plane.until_admission("sluice to be asked", &cpu_pod(&namespace, "probe"), |_| {
@@ -137,16 +117,3 @@ spec:
 "
     )
 }
-
-const WEBHOOK: &str = "apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: { name: gate }
-webhooks:
-- name: gate.test.sluice.dev
-  clientConfig: { service: { name: gate, namespace: gate, path: /validate } }
-  rules: [{ apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods] }]
-  failurePolicy: Fail
-  sideEffects: None
-  admissionReviewVersions: [v1]
-  timeoutSeconds: 2
-";

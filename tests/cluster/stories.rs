@@ -3,8 +3,9 @@
 
 pub mod fleet;
 pub mod gate;
+pub mod operation;
 pub mod placement;
 pub mod rounds;
 pub mod samples;
-pub mod serving;
+pub mod shipped;
 pub mod told;

@@ -188,13 +188,6 @@ impl ControlPlane {
         }
     }
 
-    /// Kills a program, as the loss of its node would.
-    pub fn kill(&mut self, name: &str) {
-        if let Some(mut process) = self.part(name).process.take() {
-            process.kill();
-        }
-    }
-
     /// Starts a stopped program again, on the same port, and waits until it is ready.
     pub fn start(&mut self, name: &str) {
         let part = self.part(name);

@@ -64,12 +64,6 @@ impl Http {
         self.send(Request::get(url), Bytes::new(), url)
     }
 
-    /// POST of a JSON text.
-    pub fn post(&self, url: &str, body: &str) -> Result<Answer, String> {
-        let request = Request::post(url).header("content-type", "application/json");
-        self.send(request, Bytes::copy_from_slice(body.as_bytes()), url)
-    }
-
     fn send(&self, request: hyper::http::request::Builder, body: Bytes, url: &str) -> Result<Answer, String> {
         let request = request.body(Full::new(body)).map_err(|error| format!("{url}: {error}"))?;
         let exchange = async {

@@ -26,7 +26,6 @@ pub static SEED: LazyLock<u64> = LazyLock::new(|| match std::env::var("SLUICE_SE
 pub struct SampleNode {
     role: String,
     labels: BTreeMap<String, String>,
-    annotations: BTreeMap<String, String>,
     allocatable: BTreeMap<String, Quantity>,
     taints: Vec<Taint>,
 }
@@ -37,7 +36,6 @@ pub fn node(role: &str) -> SampleNode {
     SampleNode {
         role: role.into(),
         labels: BTreeMap::new(),
-        annotations: BTreeMap::new(),
         allocatable: allocatable.map(|(name, amount)| (name.into(), Quantity(amount.into()))).into(),
         taints: Vec::new(),
     }
@@ -47,12 +45,6 @@ impl SampleNode {
     /// Sets a label.
     pub fn label(mut self, key: &str, value: &str) -> SampleNode {
         self.labels.insert(key.into(), value.into());
-        self
-    }
-
-    /// Sets an annotation.
-    pub fn annotation(mut self, key: &str, value: &str) -> SampleNode {
-        self.annotations.insert(key.into(), value.into());
         self
     }
 
@@ -71,19 +63,14 @@ impl SampleNode {
 
     /// The object, status included: the API server keeps the status of a create call.
     fn build(self, name: &str) -> Node {
-        let SampleNode { mut labels, annotations, allocatable, taints, .. } = self;
+        let SampleNode { mut labels, allocatable, taints, .. } = self;
         labels.insert("kubernetes.io/hostname".into(), name.into());
         labels.entry("kubernetes.io/os".into()).or_insert("linux".into());
         labels.entry("kubernetes.io/arch".into()).or_insert("amd64".into());
         let ready = NodeCondition { type_: "Ready".into(), status: "True".into(), ..Default::default() };
         let node_info = NodeSystemInfo { kubelet_version: "v1.37.2".into(), ..Default::default() };
         Node {
-            metadata: ObjectMeta {
-                name: Some(name.into()),
-                labels: Some(labels),
-                annotations: Some(annotations),
-                ..Default::default()
-            },
+            metadata: ObjectMeta { name: Some(name.into()), labels: Some(labels), ..Default::default() },
             spec: Some(NodeSpec { taints: Some(taints), ..Default::default() }),
             status: Some(NodeStatus {
                 capacity: Some(allocatable.clone()),

@@ -3,11 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures::StreamExt as _;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod};
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::command::Output;
@@ -43,37 +41,6 @@ impl ControlPlane {
         K::DynamicType: Default,
     {
         block_on(self.api::<K>(namespace).list(&ListParams::default())).expect("a list").items
-    }
-
-    /// Creates an object in a namespace.
-    pub fn create<K>(&self, namespace: &str, object: &K) -> K
-    where
-        K: kube::Resource<Scope = NamespaceResourceScope>
-            + Clone
-            + DeserializeOwned
-            + Serialize
-            + std::fmt::Debug,
-        K::DynamicType: Default,
-    {
-        block_on(self.api::<K>(namespace).create(&PostParams::default(), object))
-            .expect("an object is created")
-    }
-
-    /// Creates many objects in a namespace, eight at a time, or only asks what would become of them. Answers
-    /// are in the order of the objects.
-    pub fn create_all<K>(&self, namespace: &str, objects: &[K], dry_run: bool) -> Vec<Result<K, kube::Error>>
-    where
-        K: kube::Resource<Scope = NamespaceResourceScope>
-            + Clone
-            + DeserializeOwned
-            + Serialize
-            + std::fmt::Debug,
-        K::DynamicType: Default,
-    {
-        let api = self.api::<K>(namespace);
-        let parameters = PostParams { dry_run, ..PostParams::default() };
-        let calls = futures::stream::iter(objects).map(|object| api.create(&parameters, object));
-        block_on(calls.buffered(8).collect())
     }
 
     /// A Pod that must exist.

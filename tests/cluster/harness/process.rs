@@ -4,7 +4,7 @@
 //! the kernel kills it when the test process itself is killed. For the latter the test binary starts itself,
 //! asks for the parent-death signal and then becomes the program, which needs no `unsafe`.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -37,7 +37,6 @@ pub struct Launch {
 pub struct Process {
     name: String,
     child: Child,
-    log: PathBuf,
 }
 
 impl Process {
@@ -45,7 +44,7 @@ impl Process {
     pub fn start(launch: &Launch) -> Process {
         let child =
             spawn(launch).unwrap_or_else(|error| panic!("{} could not be started: {error}", launch.name));
-        Process { name: launch.name.clone(), child, log: launch.log.clone() }
+        Process { name: launch.name.clone(), child }
     }
 
     /// The exit status, if it has ended by itself.
@@ -81,16 +80,6 @@ impl Process {
             // It may end between the two lines; its id is not given away before it was waited for.
             let _ = kill_process(Pid::from_child(&self.child), signal);
         }
-    }
-
-    /// Operating system's id of the process.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// The log so far.
-    pub fn log(&self) -> String {
-        fs::read_to_string(&self.log).unwrap_or_default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The built `sluice` as a child process, and as a command.
+//! The built `sluice`: `sluice serve` as a child process, and any command run to its end.
 
 use std::path::Path;
 use std::process::ExitStatus;
@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::command::{self, Output};
+use super::components::free_port;
 use super::controlplane::ControlPlane;
 use super::eventually::{SOON, eventually};
 use super::http::Http;
@@ -19,61 +20,67 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 static STARTED: AtomicUsize = AtomicUsize::new(1);
 
-/// A running `sluice`, such as `sluice serve`. Killed when dropped.
+/// A `sluice serve` on loopback ports of its own. Killed when dropped.
 pub struct Sluice {
-    process: Process,
     launch: Launch,
+    process: Option<Process>,
     http: Http,
-    operations: String,
+    webhooks: String,
+    extender: String,
+    status: String,
 }
 
 impl Sluice {
-    /// Starts `sluice ARGUMENTS` without waiting. `operations` is the address of its health and metrics pages,
-    /// such as `http://127.0.0.1:21007`. The log lies in the control plane's folder.
-    pub fn start(plane: &ControlPlane, arguments: &[String], operations: &str) -> Sluice {
-        Sluice::start_with(plane, arguments, &[], operations)
-    }
-
-    /// The same with environment variables.
-    pub fn start_with(
-        plane: &ControlPlane,
-        arguments: &[String],
-        environment: &[(&str, &str)],
-        operations: &str,
-    ) -> Sluice {
-        let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
+    /// Starts `sluice serve ARGUMENTS` without waiting, as the user of a kubeconfig. The three addresses are the
+    /// harness's to choose: those in the arguments are left out. The log lies in the control plane's folder.
+    pub fn serve(plane: &ControlPlane, kubeconfig: &Path, arguments: &[String]) -> Sluice {
+        const CHOSEN: [&str; 3] = ["--address=", "--extender-address=", "--status-address="];
+        let [webhooks, extender, status] = [(); 3].map(|()| format!("127.0.0.1:{}", free_port()));
+        let kept = arguments.iter().filter(|argument| !CHOSEN.iter().any(|flag| argument.starts_with(flag)));
+        let mut all = vec!["serve".to_owned()];
+        all.extend(kept.cloned());
+        all.extend(
+            CHOSEN.iter().zip([&webhooks, &extender, &status]).map(|(flag, at)| format!("{flag}{at}")),
+        );
+        let name = format!("sluice-{}", STARTED.fetch_add(1, Ordering::Relaxed));
         let launch = Launch {
-            name: format!("sluice-{number}"),
             program: PROGRAM.into(),
-            arguments: arguments.to_vec(),
-            environment: environment.iter().map(owned).collect(),
-            log: plane.folder().join(format!("sluice-{number}.log")),
+            arguments: all,
+            environment: vec![("KUBECONFIG".to_owned(), kubeconfig.display().to_string())],
+            log: plane.folder().join(format!("{name}.log")),
+            name,
         };
-        let process = Process::start(&launch);
-        Sluice { process, launch, http: plane.http().clone(), operations: operations.into() }
+        let process = Some(Process::start(&launch));
+        Sluice {
+            launch,
+            process,
+            http: plane.http().clone(),
+            webhooks: format!("https://{webhooks}"),
+            extender: format!("http://{extender}"),
+            status: format!("http://{status}"),
+        }
     }
 
     /// Waits until `/readyz` answers 200; fails at once, with its last words, if it has ended instead.
     pub fn until_ready(mut self) -> Sluice {
-        let page = format!("{}/readyz", self.operations);
-        eventually(SOON, "sluice to be ready", || {
-            if let Some(status) = self.process.ended() {
-                panic!("sluice ended with {status}:\n{}", tail(&self.launch.log, 30));
-            }
-            match self.http.get(&page) {
-                Ok(answer) if answer.status == 200 => Ok(()),
-                Ok(answer) => Err(format!("{}: {}", answer.status, answer.body)),
-                Err(error) => Err(error),
-            }
-        });
+        self.wait_until_ready();
         self
     }
 
-    /// A page of its operations address, such as `/readyz`; status and text.
+    /// Where its webhooks, and over TLS its extender too, are reached.
+    pub fn url(&self) -> &str {
+        &self.webhooks
+    }
+
+    /// Where the scheduler beside it reaches its extender, without TLS.
+    pub fn extender(&self) -> &str {
+        &self.extender
+    }
+
+    /// A page of its status address, such as `/readyz`; status and text.
     pub fn page(&self, path: &str) -> (u16, String) {
-        let answer =
-            self.http.get(&format!("{}{path}", self.operations)).unwrap_or_else(|error| panic!("{error}"));
+        let url = format!("{}{path}", self.status);
+        let answer = self.http.get(&url).unwrap_or_else(|error| panic!("{error}"));
         (answer.status, answer.body)
     }
 
@@ -84,17 +91,40 @@ impl Sluice {
 
     /// Everything that it has logged.
     pub fn log(&self) -> String {
-        self.process.log()
+        std::fs::read_to_string(&self.launch.log).unwrap_or_default()
     }
 
     /// Asks it to end and waits: the exit status of a graceful end.
-    pub fn stop(mut self) -> ExitStatus {
-        self.process.stop(PATIENCE)
+    pub fn stop(&mut self) -> ExitStatus {
+        self.process.take().expect("it runs").stop(PATIENCE)
     }
 
     /// Kills it: an unplanned loss.
-    pub fn kill(mut self) {
-        self.process.kill();
+    pub fn kill(&mut self) {
+        self.process.take().expect("it runs").kill();
+    }
+
+    /// Starts it again, on the same ports, and waits until it is ready.
+    pub fn start(&mut self) {
+        assert!(self.process.is_none(), "it runs already");
+        self.process = Some(Process::start(&self.launch));
+        self.wait_until_ready();
+    }
+
+    fn wait_until_ready(&mut self) {
+        let Sluice { process, launch, http, status, .. } = self;
+        let process = process.as_mut().expect("it was started");
+        let page = format!("{status}/readyz");
+        eventually(SOON, "sluice to be ready", || {
+            if let Some(status) = process.ended() {
+                panic!("sluice ended with {status}:\n{}", tail(&launch.log, 30));
+            }
+            match http.get(&page) {
+                Ok(answer) if answer.status == 200 => Ok(()),
+                Ok(answer) => Err(format!("{}: {}", answer.status, answer.body)),
+                Err(error) => Err(error),
+            }
+        });
     }
 }
 

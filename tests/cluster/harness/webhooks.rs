@@ -5,6 +5,20 @@
 
 use serde_json::{Value, json};
 
+/// One entry that is asked about every Pod, as a shipped file has it: behind a Service that nobody can reach here.
+pub const SAMPLE: &str = "apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: { name: gate }
+webhooks:
+- name: gate.test.sluice.dev
+  clientConfig: { service: { name: gate, namespace: gate, path: /validate } }
+  rules: [{ apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods] }]
+  failurePolicy: Fail
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  timeoutSeconds: 2
+";
+
 /// The documents of `shipped` with each webhook's `clientConfig` pointing to `base` (such as
 /// `https://127.0.0.1:21443`) and the path of its service. Other documents pass unchanged.
 pub fn at_loopback(shipped: &str, base: &str, ca_bundle: &str) -> String {

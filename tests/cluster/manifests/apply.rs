@@ -2,7 +2,6 @@
 //! accounts can do what they need and no more.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -12,7 +11,7 @@ use sluice::cli::manifests::{NAMESPACE as OURS, SCHEDULER};
 use sluice::cluster::Kind;
 
 use crate::harness::controlplane::ControlPlane;
-use crate::harness::eventually::{A_WHILE, SOON, eventually, throughout};
+use crate::harness::eventually::{A_WHILE, SOON, eventually};
 use crate::harness::kubectl::Kubectl;
 use crate::harness::nodes::node;
 use crate::harness::objects::is;
@@ -245,22 +244,6 @@ pub fn the_gpu_scheduler_runs_with_its_own_account_and_lease(Installed(plane): &
     plane.kubectl().create(&pod(&namespace, "other", &gpu())).succeeded();
     plane.bound(&namespace, "other");
     assert_eq!(stub.seen().len(), asked.len());
-    plane.remove_scheduler(SCHEDULER);
-}
-
-pub fn without_the_extender_gpu_pods_wait_and_others_do_not(Installed(plane): &mut Installed) {
-    let stub = start_gpu_scheduler(plane);
-    let namespace = plane.namespace("waiting");
-    // The control: with it, the same Pod is placed.
-    plane.kubectl().create(&pod(&namespace, "before", &of_the_gpu_scheduler(gpu()))).succeeded();
-    plane.bound(&namespace, "before");
-    drop(stub);
-    plane.kubectl().create(&pod(&namespace, "gpu", &of_the_gpu_scheduler(gpu()))).succeeded();
-    plane.kubectl().create(&pod(&namespace, "cpu", &json!({}))).succeeded();
-    plane.bound(&namespace, "cpu");
-    throughout(Duration::from_secs(3), "the GPU Pod waits", || {
-        plane.pod(&namespace, "gpu").spec.and_then(|spec| spec.node_name).is_none()
-    });
     plane.remove_scheduler(SCHEDULER);
 }
 

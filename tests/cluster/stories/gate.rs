@@ -1,41 +1,44 @@
 //! The fixture of these stories: a control plane with sluice before it, and the way to take sluice away again.
 //!
-//! What is shipped is used as it is: accounts and rights out of `deploy/`, webhooks and backstop out of
-//! `webhook-config/` with only `clientConfig` pointing to loopback, and the scheduler's configuration with only the
-//! extender's port changed.
+//! What is shipped is used as it is: two `sluice serve` with the arguments, accounts and rights of `deploy/`, one
+//! for the webhooks and one beside the scheduler for GPU Pods; webhooks and backstop of `webhook-config/` with only
+//! `clientConfig` pointing to loopback. The administrator's rights are for what an administrator does.
 
 use std::path::{Path, PathBuf};
 
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Api, ListParams};
 use serde_json::Value;
 
-use super::samples::{self, Sample, image, pod};
-use super::serving::Serving;
+use super::samples::{Sample, image, pod};
+use super::shipped::{self, NAMESPACE, Overlay, SCHEDULER};
 use crate::harness::command::Output;
 use crate::harness::controlplane::ControlPlane;
 use crate::harness::eventually::{SOON, eventually};
 use crate::harness::groups::Fixture;
+use crate::harness::http::block_on;
 use crate::harness::nodes::{Fleet, SampleNode};
+use crate::harness::objects::node_of;
 use crate::harness::scheduling::Scheduler;
+use crate::harness::sluice::Sluice;
 use crate::harness::webhooks::at_loopback;
-
-/// The namespace of `deploy/`.
-pub const OURS: &str = "sluice-system";
-/// The scheduler for GPU Pods, its account and its profile.
-const SCHEDULER: &str = "sluice-scheduler";
 
 /// A control plane, `sluice serve` beside it, and the scheduler that asks it. No webhook is in force until
 /// [`Gate::open`].
 pub struct Gate {
-    /// The running server.
-    pub sluice: Serving,
+    /// The server of the webhooks.
+    pub sluice: Sluice,
+    /// The server beside the scheduler for GPU Pods.
+    pub extender: Sluice,
     /// The control plane.
     pub plane: ControlPlane,
-    policies: tempfile::TempDir,
+    /// Holds `policies/` and `tls/`, as the Pods of `deploy/` mount them.
+    mounted: tempfile::TempDir,
 }
 
 impl Fixture for Gate {
     fn start() -> Gate {
-        let audit = shipped_path("tests/cluster/stories/audit.yaml");
+        let audit = shipped::path("tests/cluster/stories/audit.yaml");
         let mut plane = ControlPlane::builder()
             .with_scheduler(Scheduler::default())
             .with_controller_manager()
@@ -43,21 +46,24 @@ impl Fixture for Gate {
             .with_apiserver_flag(&format!("--audit-policy-file={}", audit.display()))
             .with_apiserver_flag("--audit-log-path=-")
             .start();
-        let policies = install(&plane);
-        let sluice = Serving::start(&plane, policies.path());
-        let shipped = shipped("deploy/base/scheduler-config.yaml");
-        let configuration = shipped.replace("127.0.0.1:8444", &sluice.extender());
-        assert_ne!(configuration, shipped, "the shipped extender listens on another port now");
-        let mut scheduler = Scheduler::from_yaml(SCHEDULER, &configuration);
-        scheduler.configuration["leaderElection"] = Value::Null;
-        scheduler.kubeconfig = Some(plane.kubeconfig_of_service_account(OURS, SCHEDULER));
+        let overlay = Overlay::build(&plane, "enforce");
+        overlay.grant(&plane);
+        let mounted = mount(&plane, &overlay);
+        let serve = |deployment: &str, account: &str| {
+            let kubeconfig = plane.kubeconfig_of_service_account(NAMESPACE, account);
+            Sluice::serve(&plane, &kubeconfig, &overlay.arguments(deployment, mounted.path()))
+        };
+        let (sluice, extender) = (serve("sluice", "sluice"), serve(SCHEDULER, SCHEDULER));
+        let (sluice, extender) = (sluice.until_ready(), extender.until_ready());
+        let scheduler = overlay.gpu_scheduler(&plane, extender.extender());
         plane.start_scheduler(&scheduler);
-        Gate { sluice, plane, policies }
+        Gate { sluice, extender, plane, mounted }
     }
 
     fn clear(&mut self) {
         self.plane.clear();
         self.until_closed();
+        self.until_current();
     }
 
     fn report(&self) -> String {
@@ -69,7 +75,7 @@ impl Gate {
     /// Puts the shipped webhooks and the backstop before the API server, as [`Gate::put`] does.
     pub fn open(&self) {
         let shipped = self.plane.kubectl().kustomize("webhook-config");
-        self.put(&at_loopback(&shipped, &self.sluice.url(), &self.plane.pki().ca_bundle()));
+        self.put(&at_loopback(&shipped, self.sluice.url(), &self.plane.pki().ca_bundle()));
     }
 
     /// Applies webhook configurations, and waits until a GPU Pod is both changed and judged and the server has seen
@@ -80,18 +86,57 @@ impl Gate {
             // Changed by the first and refused by the second; the record is missing until the first is in force.
             output.stderr.contains("nodename-bypass") && !output.stderr.contains("stamp-missing")
         });
-        self.sluice.until_current(&self.plane);
+        self.until_current();
+    }
+
+    /// Waits until both servers have seen the Nodes and the bound Pods that the API server holds now.
+    pub fn until_current(&self) {
+        let (client, all) = (self.plane.client(), ListParams::default());
+        let nodes = block_on(Api::<Node>::all(client.clone()).list(&all)).expect("Nodes").items.len();
+        let pods = block_on(Api::<Pod>::all(client).list(&all)).expect("Pods").items;
+        let bound = pods.iter().filter(|pod| node_of(pod).is_some() && !has_ended(pod)).count();
+        for sluice in [&self.sluice, &self.extender] {
+            eventually(SOON, "the picture to be that of now", || {
+                let seen =
+                    ["Node", "Pod"].map(|kind| sluice.metric("sluice_picture_objects", &[("kind", kind)]));
+                let now = [nodes as f64, bound as f64];
+                if seen == now {
+                    Ok(())
+                } else {
+                    Err(format!("{seen:?} instead of {now:?} Nodes and bound Pods"))
+                }
+            });
+        }
+    }
+
+    /// A server of webhooks with the same policies and certificate, and the picture of a file.
+    pub fn serve_picture(&self, picture: &Value) -> Sluice {
+        let file = tempfile::NamedTempFile::new_in(self.plane.folder()).expect("a file").into_temp_path();
+        let file = file.keep().expect("it lies in the folder of the control plane");
+        std::fs::write(&file, picture.to_string()).expect("a picture");
+        let mounted = self.mounted.path().display();
+        let arguments = [
+            format!("--policies={mounted}/policies"),
+            format!("--certificates={mounted}/tls"),
+            format!("--cluster={}", file.display()),
+        ];
+        Sluice::serve(&self.plane, Path::new("/dev/null"), &arguments).until_ready()
     }
 
     /// Creates the nodes of a story, and the PriorityClasses that the shipped classes name.
     pub fn fleet(&self, nodes: Vec<SampleNode>) -> Fleet {
-        self.plane.kubectl().apply(&samples::priorities()).succeeded();
+        self.plane.kubectl().apply(&shipped::text("policies/priorityclasses.yaml")).succeeded();
         self.plane.create_nodes(nodes)
     }
 
-    /// The folder of policies that the server watches.
-    pub fn policies(&self) -> &Path {
-        self.policies.path()
+    /// The folder in which policies and certificate lie, as `/etc/sluice` in a Pod.
+    pub fn mounted(&self) -> &Path {
+        self.mounted.path()
+    }
+
+    /// The folder of policies that the servers watch.
+    pub fn policies(&self) -> PathBuf {
+        self.mounted.path().join("policies")
     }
 
     /// Applies a Pod under another name, and the role of the node on which it lands.
@@ -138,21 +183,12 @@ impl Gate {
             let left = kubectl.run(&["get", "pods", "-n", namespace, "-o", "name"]).succeeded();
             if left.is_empty() { Ok(()) } else { Err(left) }
         });
+        self.until_current();
     }
 
     fn until_closed(&self) {
         self.plane.until_admission("nobody of ours to be asked", &probe(), |output| output.status == 0);
     }
-}
-
-/// A file of the repository.
-pub fn shipped(path: &str) -> String {
-    let file = shipped_path(path);
-    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-fn shipped_path(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
 /// Refused by the validating webhook whatever the cluster has.
@@ -161,28 +197,29 @@ fn probe() -> String {
     pod("probe", image::PLAIN, 1).with(&spec).within("default")
 }
 
-/// Accounts, rights and policies of the `enforce` overlay; its Deployments are the processes that the story starts.
-/// The classes are those that are built in, and with them the samples of these stories.
-fn install(plane: &ControlPlane) -> tempfile::TempDir {
-    let kinds = ["Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
-    let overlay = plane.kubectl().kustomize("deploy/overlays/enforce");
-    let documents: Vec<Value> = serde_saphyr::from_multiple(&overlay).expect("YAML of kustomize");
-    let is_kind = |document: &&Value| kinds.iter().any(|kind| document["kind"] == *kind);
-    let rights: Vec<String> = documents.iter().filter(is_kind).map(Value::to_string).collect();
-    plane.kubectl().apply(&rights.join("\n---\n")).succeeded();
+/// Whether the picture no longer counts a Pod among those that take room.
+fn has_ended(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
+}
 
-    let folder = tempfile::tempdir().expect("a folder of policies");
-    let write =
-        |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a policy file");
-    let mounted = documents.iter().find(|document| document["metadata"]["name"] == "sluice-policies");
-    let files = mounted.and_then(|map| map["data"].as_object()).expect("the mounted policies");
-    files.iter().for_each(|(name, text)| write(name, text.as_str().expect("text")));
+/// What the Pods mount: the policies of the overlay, with them the shipped classes and the samples of these
+/// stories; and a certificate.
+fn mount(plane: &ControlPlane, overlay: &Overlay) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [policies, tls] = ["policies", "tls"].map(|name| folder.path().join(name));
+    for made in [&policies, &tls] {
+        std::fs::create_dir(made).expect("a folder");
+    }
+    overlay.write_policies(&policies);
     for source in ["policies/classes", "tests/cluster/stories/policies"] {
-        for entry in std::fs::read_dir(shipped_path(source)).expect("a folder of classes") {
+        for entry in std::fs::read_dir(shipped::path(source)).expect("a folder of classes") {
             let path = entry.expect("an entry").path();
-            let name = path.file_name().expect("a file").to_string_lossy().into_owned();
-            write(&name, &std::fs::read_to_string(&path).expect("a class"));
+            std::fs::copy(&path, policies.join(path.file_name().expect("a file"))).expect("a class");
         }
     }
+    let pair = plane.pki().serving(&["localhost", "127.0.0.1"]);
+    std::fs::write(tls.join("tls.crt"), pair.certificate).expect("a certificate");
+    std::fs::write(tls.join("tls.key"), pair.key).expect("a key");
     folder
 }

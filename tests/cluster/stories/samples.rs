@@ -57,22 +57,6 @@ pub fn job(name: &str, pod: &Sample) -> Sample {
     }))
 }
 
-/// The PriorityClasses that the shipped classes name.
-pub fn priorities() -> String {
-    let class = |(name, value): (&str, i32)| {
-        json!({
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": { "name": name },
-            "value": value,
-            "preemptionPolicy": if name == "gpu-batch" { "Never" } else { "PreemptLowerPriority" },
-        })
-        .to_string()
-    };
-    let all = [("gpu-llm", 10_000), ("gpu-asr", 9_000), ("gpu-embedding", 8_000), ("gpu-batch", 1_000)];
-    all.map(class).join("\n---\n")
-}
-
 impl Sample {
     /// With the fields of a JSON merge patch (RFC 7386); lists are replaced.
     pub fn with(mut self, fields: &Value) -> Sample {

@@ -45,9 +45,9 @@ pub fn each_class_lands_on_a_pool_that_can_serve_it(gate: &mut Gate) {
     let (name, node) = gate.runs_job(&namespace, &batch);
     assert_eq!(fleet.role(&node), "sliced");
     for (class, name, priority, policy, pools) in [
-        ("llm", "llm", 10_000, "PreemptLowerPriority", "h100-80gb-exclusive"),
-        ("embedding", "embedding", 8_000, "PreemptLowerPriority", "l4-time-slicing,t4-time-slicing"),
-        ("asr", "asr", 9_000, "PreemptLowerPriority", "l4-time-slicing,t4-time-slicing"),
+        ("llm", "llm", 100_000, "PreemptLowerPriority", "h100-80gb-exclusive"),
+        ("embedding", "embedding", 60_000, "PreemptLowerPriority", "l4-time-slicing,t4-time-slicing"),
+        ("asr", "asr", 80_000, "PreemptLowerPriority", "l4-time-slicing,t4-time-slicing"),
         // Its class takes whole cards too, as the last choice: they bear the same name, and binding comes late.
         ("batch", &name, 1_000, "Never", "l4-time-slicing,t4-time-slicing,a10-exclusive,h100-80gb-exclusive"),
     ] {

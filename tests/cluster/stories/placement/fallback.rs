@@ -37,7 +37,7 @@ pub fn where_no_card_has_mig_the_next_choice_is_taken_and_told(gate: &mut Gate) 
     // With slices in the cluster the same Pods land on them, and nobody says a word.
     gate.remove_workloads(&namespace);
     let slices = gate.fleet(vec![mixed_a100("slices").guarded()]);
-    gate.sluice.until_current(&gate.plane);
+    gate.until_current();
     let before = counted();
     for one in [&prefers, &needs] {
         let silent = gate.apply(&namespace, one);

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
+use crate::harness::sluice::Sluice;
 use crate::harness::webhooks::at_loopback;
 use crate::stories::fleet::{a10, mixed_a100, sliced_l4};
-use crate::stories::gate::{Gate, shipped};
+use crate::stories::gate::Gate;
 use crate::stories::samples::{image, pod};
-use crate::stories::serving::Serving;
+use crate::stories::shipped;
 
 pub fn what_was_legal_a_moment_ago_is_not_refused(gate: &mut Gate) {
     let fleet = gate.fleet(vec![
@@ -21,7 +22,7 @@ pub fn what_was_legal_a_moment_ago_is_not_refused(gate: &mut Gate) {
 
     let picture =
         |roles: &[&str]| picture(gate, &roles.iter().map(|role| fleet.name(role)).collect::<Vec<_>>());
-    let serving = |roles: &[&str]| Serving::of_picture(&gate.plane, gate.policies(), &picture(roles));
+    let serving = |roles: &[&str]| gate.serve_picture(&picture(roles));
     let now = serving(&["sliced", "open"]);
     // Slices, which the class prefers, were there before, or have come since. The choice is still a legal one.
     for (when, judge) in
@@ -40,10 +41,10 @@ pub fn what_was_legal_a_moment_ago_is_not_refused(gate: &mut Gate) {
 }
 
 /// One server changes Pods, the other judges them.
-fn put(gate: &Gate, changing: &Serving, judging: &Serving) {
+fn put(gate: &Gate, changing: &Sluice, judging: &Sluice) {
     let ca = gate.plane.pki().ca_bundle();
-    let mutating = at_loopback(&shipped("webhook-config/mutating.yaml"), &changing.url(), &ca);
-    let validating = at_loopback(&shipped("webhook-config/validating.yaml"), &judging.url(), &ca);
+    let mutating = at_loopback(&shipped::text("webhook-config/mutating.yaml"), changing.url(), &ca);
+    let validating = at_loopback(&shipped::text("webhook-config/validating.yaml"), judging.url(), &ca);
     gate.put(&format!("{mutating}\n---\n{validating}"));
 }
 
