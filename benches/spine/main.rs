@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that cannot run says so by a panic")]
 
+mod check;
 mod client;
 mod clusters;
 mod engine;
@@ -26,7 +27,7 @@ fn main() {
     }
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
     println!("{} pairs each; median ratio, and the least and the greatest of the pairs", pairs::count());
-    let figures: [(&str, Measure); 9] = [
+    let figures: [(&str, Measure); 10] = [
         ("request: server CPU, steered 6 kB Pod / bare server", requests::cpu),
         ("request: throughput at 8 connections, bare server / ours", requests::throughput),
         ("request: p99 at 8 connections, ours / bare server", requests::p99),
@@ -35,6 +36,7 @@ fn main() {
         ("decide: 10 policies / 1", engine::ten_policies),
         ("decide: 100 policies / 1", engine::hundred_policies),
         ("event: one watch event at 50 000 Pods / at 100", engine::event),
+        ("check: 10 000 documents / parsing them alone", check::documents),
         ("memory: 5 000 nodes and 50 000 Pods", memory::figure),
     ];
     for (name, measure) in figures {

@@ -114,6 +114,17 @@ impl Selector {
     }
 }
 
+impl LabelSelector {
+    /// Whether an object with these labels is selected: [`Selector::compile`] and [`Selector::matches`] for who
+    /// asks once. A selector that cannot be compiled selects nothing. Simple labels are compared first, because
+    /// of many selectors most fail there.
+    #[must_use]
+    pub fn selects(&self, labels: &Labels) -> bool {
+        missing(labels, &self.match_labels).next().is_none()
+            && Selector::compile(self).is_ok_and(|selector| selector.matches(labels))
+    }
+}
+
 impl Requirement {
     /// Compiles a node affinity expression, where `Gt` and `Lt` exist (`NewRequirement`). Paths of errors
     /// start at the expression.

@@ -164,9 +164,8 @@ fn of_template(case: &Case<'_>, mut look: impl FnMut(&PodDisruptionBudget, &Size
     let (least, most) = scaled(case, &case.subject.kind, &case.subject.name).unwrap_or((count, count));
     let sizes = Sizes { least, most, whose: String::new() };
     for budget in case.world.cluster.budgets(&case.subject.namespace) {
-        let selects = compiled(budget.spec.selector.as_ref())
-            .is_some_and(|selector| selector.matches(&group.pod.metadata.labels));
-        if selects {
+        let labels = &group.pod.metadata.labels;
+        if budget.spec.selector.as_ref().is_some_and(|selector| selector.selects(labels)) {
             look(budget, &sizes);
         }
     }

@@ -1,5 +1,7 @@
 //! `pdb-overlap`: two budgets on one Pod.
 
+use std::fmt;
+
 use crate::{
     k8s::{
         labels::Selector,
@@ -40,13 +42,16 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
 }
 
 fn of_budget(case: &Case<'_>, budget: &PodDisruptionBudget, rule: &'static Rule, findings: &mut Findings) {
-    let Some(own) = selector(budget) else { return };
+    let selected = selected(case, budget);
+    if selected.is_empty() {
+        return;
+    }
     for other in case.world.cluster.budgets(&case.subject.namespace) {
         if other.metadata.name == case.subject.name {
             continue;
         }
-        let Some(theirs) = selector(other) else { continue };
-        if let Some(sample) = both(case, &own, &theirs) {
+        let Some(theirs) = &other.spec.selector else { continue };
+        if let Some(sample) = selected.iter().find(|one| theirs.selects(one.labels)) {
             let (name, other) = (&case.subject.name, &other.metadata.name);
             findings.add(
                 rule,
@@ -63,7 +68,7 @@ fn of_budget(case: &Case<'_>, budget: &PodDisruptionBudget, rule: &'static Rule,
 fn of_labels(case: &Case<'_>, labels: &Labels, path: &str, rule: &'static Rule, findings: &mut Findings) {
     let budgets = case.world.cluster.budgets(&case.subject.namespace);
     let selecting: Vec<&str> = budgets
-        .filter(|budget| selector(budget).is_some_and(|selector| selector.matches(labels)))
+        .filter(|budget| budget.spec.selector.as_ref().is_some_and(|selector| selector.selects(labels)))
         .map(|budget| budget.metadata.name.as_str())
         .collect();
     if selecting.len() > 1 {
@@ -79,19 +84,38 @@ fn of_labels(case: &Case<'_>, labels: &Labels, path: &str, rule: &'static Rule, 
     }
 }
 
-/// Something that both select: a Pod, or a workload.
-fn both(case: &Case<'_>, own: &Selector, theirs: &Selector) -> Option<String> {
-    let namespace = &case.subject.namespace;
-    let selected = |labels: &Labels| own.matches(labels) && theirs.matches(labels);
-    let workloads = case.world.cluster.workloads(namespace).filter(|w| selected(&w.pod_labels));
-    let mut workloads =
-        workloads.map(|w| format!("the Pods of {} {}", w.object.kind, w.object.metadata.name));
-    workloads.next().or_else(|| {
-        let mut pods = case.world.cluster.pods_in(namespace).filter(|pod| selected(&pod.labels));
-        pods.next().map(|pod| format!("Pod {}", pod.name))
-    })
+/// A workload or a Pod that a budget selects.
+struct Selected<'a> {
+    labels: &'a Labels,
+    /// Kind of the workload; `None` for a Pod.
+    workload: Option<&'a str>,
+    name: &'a str,
 }
 
-fn selector(budget: &PodDisruptionBudget) -> Option<Selector> {
-    budget.spec.selector.as_ref().and_then(|selector| Selector::compile(selector).ok())
+impl fmt::Display for Selected<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.workload {
+            Some(kind) => write!(f, "the Pods of {kind} {}", self.name),
+            None => write!(f, "Pod {}", self.name),
+        }
+    }
+}
+
+/// What the budget selects, workloads first. Looked up once, because a namespace may hold many budgets.
+fn selected<'a>(case: &Case<'a>, budget: &PodDisruptionBudget) -> Vec<Selected<'a>> {
+    let Some(own) = budget.spec.selector.as_ref().and_then(|own| Selector::compile(own).ok()) else {
+        return Vec::new();
+    };
+    let (cluster, namespace) = (&case.world.cluster, &case.subject.namespace);
+    let workloads = cluster.workloads(namespace).map(|workload| Selected {
+        labels: &workload.pod_labels,
+        workload: Some(&workload.object.kind),
+        name: &workload.object.metadata.name,
+    });
+    let pods = cluster.pods_in(namespace).map(|pod| Selected {
+        labels: &pod.labels,
+        workload: None,
+        name: &pod.name,
+    });
+    workloads.chain(pods).filter(|one| own.matches(one.labels)).collect()
 }
