@@ -66,6 +66,7 @@ use harness::scratch::remove_leftovers;
 fn groups() -> Vec<Group> {
     vec![
         stories::placement::group(),
+        stories::refusals::group(),
         stories::operation::group(),
         manifests::group(),
         plain::group(),

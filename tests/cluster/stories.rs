@@ -5,6 +5,7 @@ pub mod fleet;
 pub mod gate;
 pub mod operation;
 pub mod placement;
+pub mod refusals;
 pub mod rounds;
 pub mod samples;
 pub mod shipped;

@@ -4,7 +4,7 @@
 //! for the webhooks and one beside the scheduler for GPU Pods; webhooks and backstop of `webhook-config/` with only
 //! `clientConfig` pointing to loopback. The administrator's rights are for what an administrator does.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Api, ListParams};
@@ -134,9 +134,32 @@ impl Gate {
         self.mounted.path()
     }
 
-    /// The folder of policies that the servers watch.
-    pub fn policies(&self) -> PathBuf {
-        self.mounted.path().join("policies")
+    /// Saves a policy file in place, as an editor does, and waits until both servers have taken it.
+    pub fn save_policy(&self, file: &str, text: &str) {
+        let revisions = || [&self.sluice, &self.extender].map(revision);
+        let before = revisions();
+        self.write_policy(file, text);
+        eventually(SOON, "both servers to have other policies", || {
+            let now = revisions();
+            if now[0] == now[1] && now != before { Ok(()) } else { Err(format!("{before:?} → {now:?}")) }
+        });
+    }
+
+    /// Writes a policy file in place.
+    pub fn write_policy(&self, file: &str, text: &str) {
+        std::fs::write(self.mounted.path().join("policies").join(file), text).expect("a policy file");
+    }
+
+    /// The text of a policy file.
+    pub fn policy(&self, file: &str) -> String {
+        std::fs::read_to_string(self.mounted.path().join("policies").join(file)).expect("a policy file")
+    }
+
+    /// Gives one rule another severity; what `admission.yaml` said before.
+    pub fn set_severity(&self, rule: &str, severity: &str) -> String {
+        let before = self.policy("admission.yaml");
+        self.save_policy("admission.yaml", &format!("{before}  rules: {{{rule}: {severity}}}\n"));
+        before
     }
 
     /// Applies a Pod under another name, and the role of the node on which it lands.
@@ -191,6 +214,15 @@ impl Gate {
     }
 }
 
+/// The revision of the policies that are in force.
+pub fn revision(sluice: &Sluice) -> String {
+    let (_, page) = sluice.page("/metrics");
+    let revisions: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("sluice_policy_info{revision=\"")).collect();
+    let [one] = revisions.as_slice() else { panic!("one revision is in force: {revisions:?}") };
+    one.trim_end_matches("\"} 1").to_owned()
+}
+
 /// Refused by the validating webhook whatever the cluster has.
 fn probe() -> String {
     let spec = serde_json::json!({ "spec": { "nodeName": "somewhere" } });
@@ -198,7 +230,7 @@ fn probe() -> String {
 }
 
 /// Whether the picture no longer counts a Pod among those that take room.
-fn has_ended(pod: &Pod) -> bool {
+pub fn has_ended(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     matches!(phase, Some("Succeeded" | "Failed"))
 }

@@ -1,6 +1,5 @@
 //! Somebody edits a policy where the running program reads it.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -8,7 +7,7 @@ use serde_json::json;
 use crate::harness::eventually::{SOON, eventually};
 use crate::harness::sluice::Sluice;
 use crate::stories::fleet::{h100, sliced_l4};
-use crate::stories::gate::Gate;
+use crate::stories::gate::{Gate, revision};
 use crate::stories::samples::{image, pod};
 
 const FILE: &str = "needs-mig.yaml";
@@ -27,11 +26,10 @@ pub fn an_edit_takes_effect_within_seconds_and_a_broken_one_changes_nothing(gate
     gate.open();
     assert!(!is_let_in(), "the control: as the class is written, nothing can serve it");
 
-    let policies = gate.policies();
-    let written = std::fs::read_to_string(policies.join(FILE)).expect("a class");
+    let written = gate.policy(FILE);
     let before = revision(&gate.sluice);
     let saved = Instant::now();
-    save(&policies, &written.replace("mode: mig", "mode: exclusive"));
+    gate.write_policy(FILE, &written.replace("mode: mig", "mode: exclusive"));
     eventually(SECONDS, "the Pod to be let in", is_let_in);
     eprintln!("a policy took effect {:.1} s after it was saved", saved.elapsed().as_secs_f64());
     let edited = revision(&gate.sluice);
@@ -39,7 +37,7 @@ pub fn an_edit_takes_effect_within_seconds_and_a_broken_one_changes_nothing(gate
 
     let loaded = |sluice: &Sluice| sluice.metric("sluice_policy_reload_timestamp_seconds", &[]);
     let good = [&gate.sluice, &gate.extender].map(loaded);
-    save(&policies, &written.replace("mode: mig", "moode: mig"));
+    gate.write_policy(FILE, &written.replace("mode: mig", "moode: mig"));
     for sluice in [&gate.sluice, &gate.extender] {
         eventually(SOON, "the fault to be counted", || {
             sluice.metric("sluice_policy_reload_success", &[]) == 0.0
@@ -59,7 +57,7 @@ pub fn an_edit_takes_effect_within_seconds_and_a_broken_one_changes_nothing(gate
     assert_eq!([&gate.sluice, &gate.extender].map(loaded), good, "the time of the last good one");
     assert!(is_let_in(), "a broken edit changes nothing");
 
-    save(&policies, &written);
+    gate.write_policy(FILE, &written);
     eventually(SECONDS, "the Pod to be refused again", || !is_let_in());
     let (_, told) = gate.sluice.page("/readyz");
     assert!(!told.contains("needs-mig.yaml"), "{told}");
@@ -67,17 +65,4 @@ pub fn an_edit_takes_effect_within_seconds_and_a_broken_one_changes_nothing(gate
         (gate.sluice.metric("sluice_policy_reload_success", &[]), revision(&gate.sluice)),
         (1.0, before)
     );
-}
-
-/// As an editor that writes in place.
-fn save(policies: &Path, text: &str) {
-    std::fs::write(policies.join(FILE), text).expect("a policy file");
-}
-
-fn revision(sluice: &Sluice) -> String {
-    let (_, page) = sluice.page("/metrics");
-    let revisions: Vec<&str> =
-        page.lines().filter_map(|line| line.strip_prefix("sluice_policy_info{revision=\"")).collect();
-    let [one] = revisions.as_slice() else { panic!("one revision is in force: {revisions:?}") };
-    one.trim_end_matches("\"} 1").to_owned()
 }
