@@ -18,7 +18,7 @@ use crate::{
         policies::{PolicyFolder, PolicyState},
     },
     rules,
-    serve::{self, Callers, Certificates, ExtenderPort, Options},
+    serve::{self, Callers, Certificates, ExtenderPort, Limits, Options},
     telemetry::{self, Telemetry, log},
 };
 
@@ -71,6 +71,11 @@ pub(super) struct Arguments {
     /// Seconds to keep serving, unready, after SIGTERM
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     keep_serving: u64,
+    /// Longest wait for the watch to show what a refusal misses; 0 refuses at once
+    ///
+    /// GitOps applies a PriorityClass and the Deployment that names it within milliseconds.
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 300)]
+    wait_for_watch: u64,
     /// Form of the log
     #[arg(long, value_enum, default_value_t = LogForm::Json)]
     log_format: LogForm,
@@ -169,6 +174,7 @@ fn options(arguments: &Arguments) -> Options {
             .map(|authority| Callers { authority, names: arguments.client_name.clone() }),
         tls12: arguments.tls12,
         http1_only: arguments.http1_only,
+        limits: Limits { absence_wait: Duration::from_millis(arguments.wait_for_watch), ..defaults.limits },
         keep_serving: Duration::from_secs(arguments.keep_serving),
         ..defaults
     }

@@ -10,6 +10,7 @@
 //! | `SLUICE_WITHOUT_CONTROL_PLANE=1` | leaves every story out, and says so |
 //! | `SLUICE_CONTROL_PLANES=1` | one group at a time (default 2; each takes about 0.6 GB) |
 //! | `SLUICE_SEED=N` | repeats the shuffling of a run |
+//! | `SLUICE_BUNDLES=200` | how often the story of things applied together applies them (default 40) |
 //! | `KUBEBUILDER_ASSETS=DIR` | programs of the right version in DIR are used instead of built |
 //!
 //! # Writing a story

@@ -74,8 +74,13 @@ impl Fixture for Gate {
 impl Gate {
     /// Puts the shipped webhooks and the backstop before the API server, as [`Gate::put`] does.
     pub fn open(&self) {
+        self.open_to(&self.sluice);
+    }
+
+    /// The same with another server behind the webhooks.
+    pub fn open_to(&self, sluice: &Sluice) {
         let shipped = self.plane.kubectl().kustomize("webhook-config");
-        self.put(&at_loopback(&shipped, self.sluice.url(), &self.plane.pki().ca_bundle()));
+        self.put(&at_loopback(&shipped, sluice.url(), &self.plane.pki().ca_bundle()));
     }
 
     /// Applies webhook configurations, and waits until a GPU Pod is both changed and judged and the server has seen
@@ -109,16 +114,18 @@ impl Gate {
         }
     }
 
-    /// A server of webhooks with the same policies and certificate, and the picture of a file.
-    pub fn serve_picture(&self, picture: &Value) -> Sluice {
+    /// A server of webhooks with the same policies and certificate, and a picture as `--cluster` reads it.
+    pub fn serve_picture(&self, picture: &str) -> Sluice {
         let file = tempfile::NamedTempFile::new_in(self.plane.folder()).expect("a file").into_temp_path();
         let file = file.keep().expect("it lies in the folder of the control plane");
-        std::fs::write(&file, picture.to_string()).expect("a picture");
+        std::fs::write(&file, picture).expect("a picture");
         let mounted = self.mounted.path().display();
         let arguments = [
             format!("--policies={mounted}/policies"),
             format!("--certificates={mounted}/tls"),
             format!("--cluster={}", file.display()),
+            // As the API server speaks to a Service; to a URL it would speak HTTP/2.
+            "--http1-only".to_owned(),
         ];
         Sluice::serve(&self.plane, Path::new("/dev/null"), &arguments).until_ready()
     }

@@ -1,6 +1,9 @@
 //! What happens while somebody changes policies and certificates, and while a part of sluice is down.
 
+mod bundle;
+mod certificates;
 mod outages;
+mod picture;
 mod policies;
 
 use super::gate::Gate;
@@ -13,6 +16,9 @@ pub fn group() -> Group {
         "operation",
         stories![
             policies::an_edit_takes_effect_within_seconds_and_a_broken_one_changes_nothing,
+            certificates::a_certificate_is_renewed_while_reviews_go_on,
+            picture::a_snapshot_reads_back_to_the_same_answers,
+            bundle::what_is_applied_together_is_never_missed,
             outages::without_the_extender_gpu_pods_wait_and_others_do_not,
             outages::availability_lets_an_unjudged_pod_in_and_keeps_it_off_wrong_nodes,
         ],

@@ -22,6 +22,7 @@ pub fn group() -> Group {
             templates::a_missing_priority_class_is_told_to_who_applies_the_deployment,
             templates::a_deployment_shows_every_finding_of_its_template,
             disruption::a_budget_that_blocks_every_drain_is_warned_about,
+            disruption::a_new_mig_layout_for_a_node_with_tenants_is_warned_about,
             irrelevant::what_does_not_concern_us_never_reaches_us,
         ],
     )

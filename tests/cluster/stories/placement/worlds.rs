@@ -22,7 +22,7 @@ pub fn what_was_legal_a_moment_ago_is_not_refused(gate: &mut Gate) {
 
     let picture =
         |roles: &[&str]| picture(gate, &roles.iter().map(|role| fleet.name(role)).collect::<Vec<_>>());
-    let serving = |roles: &[&str]| gate.serve_picture(&picture(roles));
+    let serving = |roles: &[&str]| gate.serve_picture(&picture(roles).to_string());
     let now = serving(&["sliced", "open"]);
     // Slices, which the class prefers, were there before, or have come since. The choice is still a legal one.
     for (when, judge) in

@@ -1,11 +1,11 @@
-//! A budget that says of a model what nobody can keep.
+//! What would end models that somebody uses: a budget that nobody can keep, a layout that ends its tenants.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::harness::eventually::{SOON, eventually};
-use crate::stories::fleet::h100;
+use crate::stories::fleet::{h100, mixed_a100};
 use crate::stories::gate::Gate;
 use crate::stories::samples::{Sample, deployment, image, pod};
 use crate::stories::told;
@@ -46,4 +46,26 @@ fn budget(what: &Value) -> Sample {
         "spec": { "selector": { "matchLabels": { "app": "model" } } },
     }))
     .with(&json!({ "spec": what }))
+}
+
+pub fn a_new_mig_layout_for_a_node_with_tenants_is_warned_about(gate: &mut Gate) {
+    let fleet = gate.fleet(vec![mixed_a100("held").guarded(), mixed_a100("free").guarded()]);
+    let namespace = gate.plane.namespace("layout");
+    gate.open();
+    let asr = pod("asr", image::ASR, 1);
+    let tenant = gate.lands(&fleet, &namespace, &asr);
+    let other = if tenant == "held" { "free" } else { "held" };
+    gate.until_current();
+    let relabel = |role: &str| {
+        let layout = "nvidia.com/mig.config=all-2g.20gb";
+        let output = gate.plane.kubectl().run(&["label", "node", fleet.name(role), layout, "--overwrite"]);
+        output.succeeded();
+        output
+    };
+    assert_eq!(relabel(other).stderr, "", "the control: nobody is there");
+    let mut warned = relabel(&tenant);
+    for text in [&mut warned.stdout, &mut warned.stderr] {
+        *text = text.replace(fleet.name(&tenant), "gpu-1");
+    }
+    told::compare("mig-layout-with-tenants.txt", &namespace, &warned);
 }
