@@ -13,11 +13,13 @@
 
 mod changes;
 mod classify;
+mod evict;
 mod fit;
 mod identity;
 mod judge;
 mod patch;
 mod place;
+mod score;
 mod steer;
 #[cfg(test)]
 mod tests;
@@ -35,7 +37,8 @@ use crate::{
     world::World,
 };
 
-pub use fit::{Need, Reach, fit};
+pub use evict::{Eviction, Protection, evict, violations};
+pub use fit::{Ask, Need, Promise, Promised, Reach, fit};
 
 /// The product: what is to happen with a subject, and why. Webhook, extender, command line, page and
 /// metrics all read this value.

@@ -6,6 +6,7 @@
 mod changes;
 mod file;
 mod keeper;
+pub mod ledger;
 mod list_watch;
 mod object;
 mod picture;

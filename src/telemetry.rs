@@ -7,6 +7,7 @@
 mod counted;
 pub mod log;
 mod markdown;
+mod scheduling;
 pub mod table;
 
 use std::{
@@ -20,6 +21,7 @@ use prometheus::{
 
 pub use counted::{Judged, Outcome, Request, Shed};
 pub use markdown::markdown;
+pub use scheduling::Spared;
 
 /// What is counted, where a user may choose.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +43,8 @@ pub enum Endpoint {
     Filter,
     /// `/scheduler/prioritize`
     Prioritize,
+    /// `/scheduler/preempt`
+    Preempt,
 }
 
 /// Every metric of this process.
@@ -60,6 +64,7 @@ pub struct Telemetry {
     findings: IntCounterVec,
     refusals: IntCounterVec,
     absence_waits: IntCounterVec,
+    extender: scheduling::Scheduling,
     picture_age: GaugeVec,
     picture_objects: IntGaugeVec,
     policy_info: IntGaugeVec,
@@ -83,7 +88,7 @@ impl Default for Options {
 
 impl Endpoint {
     /// Every endpoint.
-    pub const ALL: [Self; 4] = [Self::Mutate, Self::Validate, Self::Filter, Self::Prioritize];
+    pub const ALL: [Self; 5] = [Self::Mutate, Self::Validate, Self::Filter, Self::Prioritize, Self::Preempt];
 
     /// The label value.
     #[must_use]
@@ -93,6 +98,7 @@ impl Endpoint {
             Self::Validate => "validate",
             Self::Filter => "filter",
             Self::Prioritize => "prioritize",
+            Self::Preempt => "preempt",
         }
     }
 }
@@ -119,6 +125,7 @@ impl Telemetry {
             findings: at.counters(&table::FINDINGS),
             refusals: at.counters(&table::REFUSALS),
             absence_waits: at.counters(&table::ABSENCE_WAITS),
+            extender: scheduling::Scheduling::new(&at),
             picture_age: at.float_gauges(&table::PICTURE_AGE),
             picture_objects: at.gauges(&table::PICTURE_OBJECTS),
             policy_info: at.gauges(&table::POLICY_INFO),

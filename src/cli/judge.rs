@@ -8,7 +8,7 @@ use std::{
 use super::input::Object;
 use crate::{
     cluster::Kind,
-    decide::{Decision, Reach, decide, fit},
+    decide::{Ask, Decision, Reach, decide},
     policy::Severity,
     report::{NodeResult, ObjectResult, VerdictWord},
     subject::{Facts, Reading, read},
@@ -96,8 +96,9 @@ impl Judge {
         if !decision.relevant || decision.need.is_none() {
             return Vec::new();
         }
-        let fit = |name: &str| fit(&self.world, decision, name, Reach::Everything);
-        self.world.cluster.nodes().map(|node| NodeResult::new(&node.name, &fit(&node.name))).collect()
+        let ask = Ask::new(&self.world, decision, Reach::Everything);
+        let names = self.world.cluster.nodes().map(|node| &*node.name);
+        NodeResult::all(&names.map(|name| (name, ask.of(name))).collect::<Vec<_>>())
     }
 }
 

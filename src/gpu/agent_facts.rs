@@ -56,6 +56,9 @@ pub struct AgentDevice {
     /// Total memory.
     #[serde(rename = "memoryMib", skip_serializing_if = "Option::is_none")]
     pub memory: Option<Mebibytes>,
+    /// Memory in use by all processes at that time.
+    #[serde(rename = "memoryUsedMib", skip_serializing_if = "Option::is_none")]
+    pub memory_used: Option<Mebibytes>,
     /// `9.0`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_capability: Option<String>,

@@ -11,7 +11,7 @@ use crate::{
     decide::{Decision, Verdict},
     k8s::yaml,
     policy::Severity,
-    rules::{Change, Finding, Fit, Skipped},
+    rules::{Change, Finding, Fit, Score, Skipped},
     subject::Subject,
 };
 
@@ -166,9 +166,30 @@ pub struct NodeResult {
     /// Why, as the scheduler is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How well it fits, 0 to 10.
+    /// How well it fits beside the others, 0 to 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<i64>,
+    /// What the score is made of, each part from 0 to 10.
+    #[serde(rename = "scoreParts", skip_serializing_if = "Option::is_none")]
+    pub score_parts: Option<ScoreParts>,
+}
+
+/// The parts of a score, the most important first; each from 0 to 10, more is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScoreParts {
+    /// The class's own order of pools.
+    pub preference: u8,
+    /// Cheaper pools, among equally preferred ones.
+    pub cost: u8,
+    /// Tenants that do not disturb it.
+    pub company: u8,
+    /// Little of a slice that stays unused.
+    pub remnant: u8,
+    /// Packed or spread, as the class wants.
+    pub packing: u8,
+    /// Free GPU memory.
+    pub free_memory: u8,
 }
 
 /// Whether a Pod can run on a node.
@@ -258,21 +279,36 @@ impl ObjectResult {
 }
 
 impl NodeResult {
-    /// What was found out about one node.
+    /// What was found out about the nodes of a question. Points compare the nodes that fit with each other.
     #[must_use]
-    pub fn new(name: &str, fit: &Fit) -> Self {
-        let (word, rule, score) = match fit {
-            Fit::Yes(score) => (FitWord::Yes, None, Some(score.points())),
-            Fit::Busy(rule) => (FitWord::Busy, Some(rule), None),
-            Fit::Never(rule) => (FitWord::Never, Some(rule), None),
+    pub fn all(fits: &[(&str, Fit)]) -> Vec<Self> {
+        let yes = |fit: &Fit| if let Fit::Yes(score) = fit { Some(*score) } else { None };
+        let scores: Vec<Score> = fits.iter().filter_map(|(_, fit)| yes(fit)).collect();
+        let mut points = Score::points(&scores).into_iter();
+        let result = |(name, fit): &(&str, Fit)| {
+            let (word, rule) = match fit {
+                Fit::Yes(_) => (FitWord::Yes, None),
+                Fit::Busy(rule) => (FitWord::Busy, Some(rule)),
+                Fit::Never(rule) => (FitWord::Never, Some(rule)),
+            };
+            let score = yes(fit);
+            Self {
+                name: (*name).to_owned(),
+                fit: word,
+                rule: rule.map(|rule| rule.id.to_owned()),
+                reason: rule.map(|rule| super::filter_reason(rule)),
+                score: score.and_then(|_| points.next()),
+                score_parts: score.map(ScoreParts::from),
+            }
         };
-        Self {
-            name: name.to_owned(),
-            fit: word,
-            rule: rule.map(|rule| rule.id.to_owned()),
-            reason: rule.map(|rule| super::filter_reason(rule)),
-            score,
-        }
+        fits.iter().map(result).collect()
+    }
+}
+
+impl From<Score> for ScoreParts {
+    fn from(score: Score) -> Self {
+        let Score { preference, cost, company, remnant, packing, free_memory } = score;
+        Self { preference, cost, company, remnant, packing, free_memory }
     }
 }
 

@@ -35,7 +35,14 @@ fn node(name: &str, fit: FitWord) -> NodeResult {
         FitWord::Yes => (None, None),
         _ => (Some("mig-config-pending".to_owned()), Some("sluice mig-config-pending: layout".to_owned())),
     };
-    NodeResult { name: name.into(), fit, rule, reason, score: (fit == FitWord::Yes).then_some(7) }
+    NodeResult {
+        name: name.into(),
+        fit,
+        rule,
+        reason,
+        score: (fit == FitWord::Yes).then_some(7),
+        score_parts: None,
+    }
 }
 
 fn result(name: &str, verdict: VerdictWord, findings: Vec<FindingResult>) -> ObjectResult {

@@ -156,6 +156,7 @@ pub static ALL: &[&Rule] = &[
     &super::PRIORITY_SET,
     &super::PRIORITY_NEVER_FOR_CRITICAL,
     &super::PRIORITY_ORDER_VIOLATION,
+    &super::VICTIM_PROTECTED,
     // probes and rollout
     &super::STARTUP_BUDGET_TOO_SMALL,
     &super::READINESS_NOT_MODEL_AWARE,
@@ -177,6 +178,8 @@ pub static ALL: &[&Rule] = &[
     &super::MEMORY_INSUFFICIENT,
     &super::COLOCATION_LIMIT,
     &super::NEIGHBOUR_NOT_ALLOWED,
+    &super::NO_FREE_VRAM,
+    &super::ROOM_PROMISED,
     // parallelism
     &super::SHM_ADDED,
     &super::TP_ON_MIG,

@@ -178,3 +178,30 @@ pub static HOST_PORT_TAKEN: Rule = node(
     "Another Pod of the node holds one.",
     "Use another port, or none of the host's.",
 );
+
+/// `room-promised`
+pub static ROOM_PROMISED: Rule = node(
+    "room-promised",
+    Family::Sharing,
+    "the room that is left is not promised to a Pod that is just being placed",
+    "The scheduler counts units, not neighbours and GPU memory: between our answer and the binding in our picture only we know that the last such room is taken.",
+    "Nothing to do; the scheduler asks again once it is known where the other Pod went.",
+);
+
+/// `no-free-vram`
+pub static NO_FREE_VRAM: Rule = node(
+    "no-free-vram",
+    Family::Sharing,
+    "a time-sliced card has GPU memory left for the Pod's class",
+    "Time-slicing isolates no memory: an engine that finds too little of it does not start, or ends its neighbour.",
+    "Wait, add nodes, or lower `memory` of the class.",
+);
+
+/// `victim-protected`
+pub static VICTIM_PROTECTED: Rule = node(
+    "victim-protected",
+    Family::Priority,
+    "no protected Pod has to go for this one",
+    "A model that takes minutes to load, or whose class outranks the newcomer's, is dearer than a job that can wait, whatever the priority numbers say.",
+    "Wait, add nodes, or take `disruption.protected` from the class.",
+);

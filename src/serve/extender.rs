@@ -1,13 +1,20 @@
-//! `/scheduler/filter` and `/scheduler/prioritize`: one decision on the Pod, one question for each node.
+//! `/scheduler/filter`, `/scheduler/prioritize` and `/scheduler/preempt`: one decision on the Pod, one question
+//! for each node.
 //!
 //! The scheduler takes only status 200 for an answer and reads no other body
 //! (kube-scheduler `extender.go`), so failures are a 200 with `Error`, as malformed requests are. For
-//! `prioritize` that is an answer that it cannot read, which it counts as no opinion: score 0.
+//! `prioritize` that is an answer that it cannot read, which it counts as no opinion: score 0; for `preempt` one
+//! that names no node, so that nobody is evicted.
 
+mod filter;
+mod preempt;
+mod prioritize;
+mod victims;
 mod wire;
 
 use std::{
     collections::BTreeMap,
+    future::Future,
     sync::{Arc, LazyLock},
     time::Instant as Clock,
 };
@@ -18,18 +25,19 @@ use axum::{
     http::{HeaderValue, header},
     response::Response,
 };
-use serde_json::Value;
+use bytes::Bytes;
+use serde_json::{Value, value::RawValue};
 use tokio::time::Instant;
 
-use self::wire::{Args, FilterResult, HostPriority, Nodes};
+use self::wire::{Args, FilterResult, Nodes};
 use super::{
     clock::now,
     gate::{Failure, Gate},
 };
 use crate::{
-    decide::{Reach, decide, fit},
+    decide::Decision,
     report,
-    rules::{self, Fit, Rule},
+    rules::{self, Rule},
     subject::{self, Facts, Reading, Stage, Subject},
     telemetry::{self, Endpoint, Outcome, Request as Counted},
 };
@@ -39,19 +47,34 @@ const NODES_BETWEEN_LOOKS: usize = 256;
 
 /// `POST /scheduler/filter`
 pub(super) async fn filter(State(gate): State<Arc<Gate>>, request: Request) -> Response {
-    answer(&gate, Endpoint::Filter, request).await
+    let handle = |body, deadline| filter::filter(&gate, body, deadline);
+    answer(&gate, Endpoint::Filter, request, handle).await
 }
 
 /// `POST /scheduler/prioritize`
 pub(super) async fn prioritize(State(gate): State<Arc<Gate>>, request: Request) -> Response {
-    answer(&gate, Endpoint::Prioritize, request).await
+    let handle = async |body: Bytes, deadline| prioritize::prioritize(&gate, &body, deadline);
+    answer(&gate, Endpoint::Prioritize, request, handle).await
 }
 
-async fn answer(gate: &Gate, endpoint: Endpoint, request: Request) -> Response {
+/// `POST /scheduler/preempt`
+pub(super) async fn preempt(State(gate): State<Arc<Gate>>, request: Request) -> Response {
+    let handle = async |body: Bytes, deadline| preempt::preempt(&gate, &body, deadline);
+    answer(&gate, Endpoint::Preempt, request, handle).await
+}
+
+async fn answer<F>(
+    gate: &Gate,
+    endpoint: Endpoint,
+    request: Request,
+    handle: impl FnOnce(Bytes, Instant) -> F,
+) -> Response
+where
+    F: Future<Output = Result<Vec<u8>, Failure>>,
+{
     let started = Clock::now();
     let _in_flight = gate.telemetry.in_flight(endpoint);
-    let passed =
-        gate.pass(endpoint, request, async |body, deadline| judge(gate, endpoint, &body, deadline)).await;
+    let passed = gate.pass(endpoint, request, handle).await;
     let outcome = passed.as_ref().map_or_else(Failure::outcome, |_| Outcome::Answered);
     let took = started.elapsed();
     gate.telemetry.request(&Counted { endpoint, kind: "Pod", operation: "", outcome, took });
@@ -59,40 +82,26 @@ async fn answer(gate: &Gate, endpoint: Endpoint, request: Request) -> Response {
         telemetry::log::not_judged(endpoint, outcome);
         FilterResult::error(&failure.to_string())
     });
+    // A body of known length: without one a client reads to the end of the stream, and HTTP/1.1 clients that
+    // stop at the end of the JSON value would not use the connection again.
     let mut response = Response::new(Body::from(body));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-fn judge(gate: &Gate, endpoint: Endpoint, body: &[u8], deadline: Instant) -> Result<Vec<u8>, Failure> {
+/// The Pod and the nodes of a question, within the bounds of its form.
+fn question<'a>(gate: &Gate, body: &'a [u8]) -> Result<(Box<Subject>, Nodes<'a>), Failure> {
     let args = Args::parse(body)?;
     if matches!(args.nodes, Nodes::Names(_)) && body.len() > gate.limits.names_body {
         return Err(Failure::TooLarge(gate.limits.names_body));
     }
-    let pod = serde_json::from_str(args.pod.get()).map_err(|error| Failure::Malformed(error.to_string()))?;
-    let subject = pod_of(pod)?;
-    let started = Clock::now();
-    let world = gate.source.load();
-    let decision = decide(&world, &subject);
-    gate.telemetry.decided(endpoint, started.elapsed());
-    let mut asked = 0_usize;
-    let mut fits = |node: &str| {
-        asked += 1;
-        if asked.is_multiple_of(NODES_BETWEEN_LOOKS) && Instant::now() > deadline {
-            return Err(Failure::Late);
-        }
-        Ok(fit(&world, &decision, node, Reach::BeyondScheduler))
-    };
-    let (answer, kept) = match endpoint {
-        Endpoint::Prioritize => scores(&args.nodes, &mut fits)?,
-        _ => survivors(&args.nodes, &mut fits)?,
-    };
-    telemetry::log::asked(endpoint, &subject, &decision, (asked, kept), started.elapsed());
-    Ok(answer)
+    Ok((pod_of(args.pod)?, args.nodes))
 }
 
 /// The Pod as the engine reads it. The scheduler sends it from its cache, which keeps no kind.
-fn pod_of(mut pod: Value) -> Result<Box<Subject>, Failure> {
+fn pod_of(raw: &RawValue) -> Result<Box<Subject>, Failure> {
+    let mut pod: Value =
+        serde_json::from_str(raw.get()).map_err(|error| Failure::Malformed(error.to_string()))?;
     let Some(object) = pod.as_object_mut() else {
         return Err(Failure::Malformed("Pod is not an object".to_owned()));
     };
@@ -107,38 +116,40 @@ fn pod_of(mut pod: Value) -> Result<Box<Subject>, Failure> {
     }
 }
 
-type Fits<'a> = &'a mut dyn FnMut(&str) -> Result<Fit, Failure>;
-
-/// The nodes that fit, in the form asked, and every other node in exactly one map with its reason; and how
-/// many fit.
-fn survivors(nodes: &Nodes<'_>, fits: Fits<'_>) -> Result<(Vec<u8>, usize), Failure> {
-    let mut kept = Vec::with_capacity(nodes.len());
-    let mut result = FilterResult::default();
-    for (index, name) in nodes.names().enumerate() {
-        match fits(name)? {
-            Fit::Yes(_) => kept.push(index),
-            Fit::Busy(rule) => result.failed_nodes.push(name, reason(rule)),
-            Fit::Never(rule) => result.failed_and_unresolvable_nodes.push(name, reason(rule)),
-        }
-    }
-    nodes.keep(&kept, &mut result);
-    Ok((result.encode(), kept.len()))
+/// UID of the Pod; empty where it has none.
+fn uid(subject: &Subject) -> &str {
+    subject.raw["metadata"]["uid"].as_str().unwrap_or_default()
 }
 
-/// 0 to 10 for each node, and how many fit. A node that does not fit any more since it was filtered gets 0.
-fn scores(nodes: &Nodes<'_>, fits: Fits<'_>) -> Result<(Vec<u8>, usize), Failure> {
-    let (mut scores, mut kept) = (Vec::with_capacity(nodes.len()), 0);
-    for host in nodes.names() {
-        let score = match fits(host)? {
-            Fit::Yes(score) => {
-                kept += 1;
-                score.points()
-            }
-            Fit::Busy(_) | Fit::Never(_) => 0,
-        };
-        scores.push(HostPriority { host, score });
+/// A Pod that no webhook of ours has seen is counted, and told once.
+fn note_skipped(gate: &Gate, subject: &Subject, decision: &Decision) {
+    let skipped = &rules::ADMISSION_SKIPPED;
+    if decision.findings.iter().any(|finding| finding.rule == skipped.id) {
+        let class = decision.class.as_ref().map(|recognized| &*recognized.class);
+        if gate.telemetry.admission_skipped(uid(subject), class) {
+            telemetry::log::admission_skipped(subject, decision);
+        }
     }
-    Ok((HostPriority::encode(&scores), kept))
+}
+
+/// Looks at the deadline now and then: an answer that comes too late is none.
+struct Pace {
+    asked: usize,
+    deadline: Instant,
+}
+
+impl Pace {
+    const fn until(deadline: Instant) -> Self {
+        Self { asked: 0, deadline }
+    }
+
+    fn next(&mut self) -> Result<(), Failure> {
+        self.asked += 1;
+        if self.asked.is_multiple_of(NODES_BETWEEN_LOOKS) && Instant::now() > self.deadline {
+            return Err(Failure::Late);
+        }
+        Ok(())
+    }
 }
 
 /// Constant for each rule: the scheduler counts nodes by equal text.

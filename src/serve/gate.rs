@@ -19,13 +19,17 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Limits, Source, deadline::allowance, limits::Room};
-use crate::telemetry::{Endpoint, Outcome, Shed, Telemetry};
+use crate::{
+    live::ledger::Ledger,
+    telemetry::{Endpoint, Outcome, Shed, Telemetry},
+};
 
 /// What the handlers share.
 pub(super) struct Gate {
     pub(super) source: Arc<dyn Source>,
     pub(super) telemetry: Arc<Telemetry>,
     pub(super) limits: Limits,
+    pub(super) ledger: Ledger,
     admission: Room,
     extender: Room,
     draining: AtomicBool,
@@ -63,6 +67,7 @@ impl Gate {
             source,
             telemetry,
             limits,
+            ledger: Ledger::new(limits.promise),
             admission: Room::new(limits.requests, limits.admission_bytes),
             extender: Room::new(limits.requests, limits.extender_bytes),
             draining: AtomicBool::new(false),
@@ -118,7 +123,7 @@ impl Gate {
             Endpoint::Mutate | Endpoint::Validate => {
                 (&self.admission, limits.admission_body, limits.admission_timeout)
             }
-            Endpoint::Filter | Endpoint::Prioritize => {
+            Endpoint::Filter | Endpoint::Prioritize | Endpoint::Preempt => {
                 (&self.extender, limits.nodes_body, limits.extender_timeout)
             }
         }

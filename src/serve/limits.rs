@@ -29,6 +29,10 @@ pub struct Limits {
     pub extender_timeout: Duration,
     /// How long a refusal that rests on something missing waits for it to show up in the picture.
     pub absence_wait: Duration,
+    /// How long room that was offered to a Pod is kept for it until its binding shows; zero keeps no account.
+    pub promise: Duration,
+    /// How long a Pod that finds nothing but promised room waits for promises to be settled.
+    pub promise_wait: Duration,
     /// From the end of the TLS handshake to the head of the first request.
     pub first_request: Duration,
     /// From one answer to the head of the next request. Longer than client-go keeps an idle connection (90 s):
@@ -50,6 +54,10 @@ impl Default for Limits {
             admission_timeout: Duration::from_secs(2),
             extender_timeout: Duration::from_secs(2),
             absence_wait: Duration::from_millis(300),
+            // Longer than a binding and a late watch take, short enough for a restart to be got over.
+            promise: Duration::from_secs(3),
+            // The scheduler places one Pod after the other: all wait.
+            promise_wait: Duration::from_millis(100),
             first_request: Duration::from_secs(10),
             next_request: Duration::from_secs(120),
         }

@@ -38,6 +38,7 @@ fn scheduler() -> Router<Arc<Gate>> {
     Router::new()
         .route("/scheduler/filter", post(extender::filter))
         .route("/scheduler/prioritize", post(extender::prioritize))
+        .route("/scheduler/preempt", post(extender::preempt))
 }
 
 fn finish(router: Router<Arc<Gate>>, gate: Arc<Gate>) -> Router {

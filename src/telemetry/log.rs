@@ -115,14 +115,20 @@ pub fn not_judged(endpoint: Endpoint, outcome: Outcome) {
     }
 }
 
-/// One question of the scheduler: of so many nodes, so many were kept.
-pub fn asked(
-    endpoint: Endpoint,
-    subject: &Subject,
-    decision: &Decision,
-    (nodes, kept): (usize, usize),
-    took: Duration,
-) {
+/// What was answered to a question of the scheduler.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Nodes of the question.
+    pub nodes: usize,
+    /// Of them kept.
+    pub kept: usize,
+    /// The best nodes with the parts of their scores, where scores were asked for.
+    pub best: String,
+}
+
+/// One question of the scheduler.
+pub fn asked(endpoint: Endpoint, subject: &Subject, decision: &Decision, asked: &Asked, took: Duration) {
+    let Asked { nodes, kept, best } = asked;
     tracing::info!(
         endpoint = endpoint.as_str(),
         namespace = subject.namespace,
@@ -131,9 +137,22 @@ pub fn asked(
         pools = words(decision.candidates.iter().map(|candidate| &*candidate.pool)),
         nodes,
         kept,
+        best = (!best.is_empty()).then_some(best.as_str()),
+        found = words(decision.findings.iter().map(|finding| finding.rule)),
         decision = decision.id,
         took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         "asked for nodes"
+    );
+}
+
+/// A Pod that the scheduler asks about and that no webhook of ours has seen.
+pub fn admission_skipped(subject: &Subject, decision: &Decision) {
+    tracing::warn!(
+        namespace = subject.namespace,
+        name = subject.name,
+        class = decision.class.as_ref().map(|recognized| &*recognized.class),
+        verdict = decision.verdict.as_str(),
+        "came past admission; its rules are applied to its nodes only"
     );
 }
 

@@ -100,6 +100,56 @@ pub const FINDINGS: Metric = counter(
     &["rule", "class", "severity"],
 );
 
+/// Pods past admission.
+pub const ADMISSION_SKIPPED: Metric = counter(
+    "sluice_admission_skipped_total",
+    "Pods that the scheduler asked about and that no webhook of ours had seen, each once: admission failed \
+     open or was gone round. Should not grow.",
+    &["class"],
+);
+
+/// Waits for promised room.
+pub const PROMISE_WAITS: Metric = counter(
+    "sluice_promise_waits_total",
+    "Questions of the scheduler for which nothing but promised room was left, by what came of waiting: \
+     settled (there is room), busy (there is none).",
+    &["result"],
+);
+
+/// Open promises.
+pub const PROMISES: Metric = gauge(
+    "sluice_promises",
+    "Pods that were offered room of which only we keep the account, and whose binding is not seen yet.",
+    &[],
+);
+
+/// Victims.
+pub const VICTIMS: Metric = counter(
+    "sluice_preemption_victims_total",
+    "Pods on the nodes that preemption was let have, by class.",
+    &["class"],
+);
+
+/// Spared Pods.
+pub const SPARED: Metric = counter(
+    "sluice_preemption_spared_total",
+    "Pods that preemption was kept from, by class and why: protected (the class), loading (its model), \
+     outranks (the class of the Pod that asks).",
+    &["class", "reason"],
+);
+
+/// Wake-ups.
+pub const WAKE_UPS: Metric = counter(
+    "sluice_wake_ups_total",
+    "Nodes whose annotation was changed so that rejected Pods are tried again, by what came of it: written, \
+     failed.",
+    &["result"],
+);
+
+/// Whether we hold the lease.
+pub const LEASE_HELD: Metric =
+    gauge("sluice_lease_held", "1 while this process may write to the API server, else 0.", &[]);
+
 /// Refusals by namespace.
 pub const REFUSALS: Metric = counter(
     "sluice_refusals_total",
@@ -191,6 +241,13 @@ pub const ALL: &[&Metric] = &[
     &FALLBACKS,
     &FINDINGS,
     &REFUSALS,
+    &ADMISSION_SKIPPED,
+    &PROMISE_WAITS,
+    &PROMISES,
+    &VICTIMS,
+    &SPARED,
+    &WAKE_UPS,
+    &LEASE_HELD,
     &ABSENCE_WAITS,
     &PICTURE_AGE,
     &PICTURE_OBJECTS,

@@ -103,6 +103,13 @@ fn touch_everything(telemetry: &Telemetry) {
     telemetry.connection_failed("tls");
     telemetry.connected("main");
     telemetry.picture(Some(1.0), [("nodes", 1)]);
+    telemetry.admission_skipped("", None);
+    telemetry.waited_for_promises(true);
+    telemetry.promises(1);
+    telemetry.victim(None);
+    telemetry.spared(None, Spared::Loading);
+    telemetry.woke(true);
+    telemetry.lease(true);
     telemetry.request(&Request {
         endpoint,
         kind: "Pod",
@@ -114,4 +121,12 @@ fn touch_everything(telemetry: &Telemetry) {
     telemetry.fallbacks.with_label_values(&[""]).inc();
     telemetry.findings.with_label_values(&["", "", ""]).inc();
     telemetry.refusals.with_label_values(&["", ""]).inc();
+}
+
+#[test]
+fn a_pod_past_admission_is_counted_once_however_often_the_scheduler_asks() {
+    let telemetry = Telemetry::new(Options::default());
+    let asked = ["a", "b", "a", "a"].map(|uid| telemetry.admission_skipped(uid, Some("llm")));
+    assert_eq!(asked, [true, true, false, false]);
+    assert!(telemetry.text().contains("sluice_admission_skipped_total{class=\"llm\"} 2"));
 }

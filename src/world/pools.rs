@@ -101,6 +101,12 @@ impl Pools {
         self.of_shape(&node.shape).into_iter().filter(|pool| pool.has_name(&node.name))
     }
 
+    /// Whether nodes of one shape may belong to different pools.
+    #[must_use]
+    pub const fn split_shapes(&self) -> bool {
+        self.by_node
+    }
+
     /// GPU nodes that make no pool, with the reason.
     #[must_use]
     pub fn outside(&self) -> &[Outside] {

@@ -10,6 +10,7 @@
 mod expect;
 pub(crate) mod fixture;
 pub(crate) mod setting;
+mod wire;
 
 use std::collections::BTreeSet;
 

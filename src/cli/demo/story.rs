@@ -136,6 +136,7 @@ async fn ask_nodes(client: &Client, world: &World, pod: &Value) -> anyhow::Resul
                 rule: None,
                 reason: busy.or(never),
                 score: score(name),
+                score_parts: None,
             }
         })
         .collect())

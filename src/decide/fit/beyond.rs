@@ -1,30 +1,36 @@
-//! What the scheduler cannot know of a node: its pool, its mode, its MIG layout, its neighbours.
+//! What the scheduler cannot know of a node: its pool, its mode, its MIG layout, whether it is up.
 
 use std::sync::Arc;
 
 use super::{Need, Obstacle};
 use crate::{
-    cluster::{Node, Shape, Tenant},
+    cluster::{Node, Shape},
     gpu::evidence::{MigCapability, MigLayoutState, Standing},
     gpu::resource::GpuResource,
-    policy::Class,
     rules,
     world::{LivePool, ShapeStanding, World},
 };
 
-/// The first thing that stands in the way; impossible before busy.
-pub(super) fn obstacle(world: &World, need: &Need, node: &Arc<Node>) -> Option<Obstacle> {
+/// The first thing that stands in the way on every node of a shape; impossible before busy.
+pub(super) fn of_shape(need: &Need, shape: &Arc<Shape>, pools: &[&LivePool]) -> Option<Obstacle> {
+    hardware(need, shape)
+        .or_else(|| share(need, pools))
+        .or_else(|| layout(shape))
+        .or_else(|| pool(need, shape, pools))
+}
+
+/// What stands in the way on this one node.
+pub(super) fn of_node(world: &World, need: &Need, node: &Node) -> Option<Obstacle> {
     if !need.asks_gpu {
         return None;
     }
-    let shape = &node.shape;
-    let pools: Vec<&LivePool> = world.pools.of_node(node).collect();
-    hardware(need, shape)
-        .or_else(|| share(need, &pools))
-        .or_else(|| layout(shape))
-        .or_else(|| pool(need, shape, &pools))
-        .or_else(|| lifecycle(world, node))
-        .or_else(|| neighbours(world, need, node, &pools))
+    if node.taints.iter().any(|taint| taint.key == "sluice.dev/not-ready") {
+        return Some(Obstacle::Busy(&rules::NODE_GPU_NOT_INITIALISED));
+    }
+    // The agent spoke of an earlier boot: what the node advertises is from then.
+    let seen = world.cluster.agent(&node.name).and_then(|agent| agent.facts.status.boot_id.as_deref());
+    let rebooted = seen.is_some_and(|seen| !node.boot_id.is_empty() && seen != node.boot_id);
+    rebooted.then_some(Obstacle::Busy(&rules::NODE_REJOINING))
 }
 
 /// MIG on a card that has none, contradicting evidence, two allocators.
@@ -75,47 +81,4 @@ fn pool(need: &Need, shape: &Arc<Shape>, pools: &[&LivePool]) -> Option<Obstacle
     let served = pools.iter().copied().filter(candidate).any(usable);
     let why = || pools.iter().find_map(|live| need.refused.get(&*live.pool.name).copied());
     (!served).then(|| Obstacle::Never(why().unwrap_or(&rules::POOL_NOT_CANDIDATE)))
-}
-
-fn lifecycle(world: &World, node: &Node) -> Option<Obstacle> {
-    if node.taints.iter().any(|taint| taint.key == "sluice.dev/not-ready") {
-        return Some(Obstacle::Busy(&rules::NODE_GPU_NOT_INITIALISED));
-    }
-    // The agent spoke of an earlier boot: what the node advertises is from then.
-    let seen = world.cluster.agent(&node.name).and_then(|agent| agent.facts.status.boot_id.as_deref());
-    let rebooted = seen.is_some_and(|seen| !node.boot_id.is_empty() && seen != node.boot_id);
-    rebooted.then_some(Obstacle::Busy(&rules::NODE_REJOINING))
-}
-
-/// Too many tenants, or one of a class that the Pod's class does not sit beside, or the other way round.
-///
-/// The device plugin and the kubelet choose the card, so on a node of several cards the limit is kept for
-/// the node as a whole: as many tenants as its cards allow together.
-fn neighbours(world: &World, need: &Need, node: &Node, pools: &[&LivePool]) -> Option<Obstacle> {
-    if !pools.iter().any(|live| live.pool.mode.is_software_shared()) {
-        return None;
-    }
-    let class = need.class.as_deref()?;
-    let is_self = |tenant: &Tenant| {
-        need.own.as_ref().is_some_and(|(ns, name)| *tenant.namespace == **ns && *tenant.name == **name)
-    };
-    let tenants: Vec<&Arc<Tenant>> =
-        world.cluster.tenants_on(&node.name).iter().filter(|tenant| !is_self(tenant)).collect();
-    let cards = usize::try_from(node.shape.assessment.cards.unwrap_or(1).max(1)).unwrap_or(1);
-    let most = class.sharing.max_tenants.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
-    if most.is_some_and(|most| tenants.len() >= most.saturating_mul(cards)) {
-        return Some(Obstacle::Busy(&rules::COLOCATION_LIMIT));
-    }
-    let disturbed = tenants.iter().any(|tenant| match &tenant.class {
-        Some(other) => !may_sit_together(world, class, other),
-        None => false,
-    });
-    // With several cards the two may well sit apart; only one card makes it certain.
-    (disturbed && cards == 1).then_some(Obstacle::Busy(&rules::NEIGHBOUR_NOT_ALLOWED))
-}
-
-fn may_sit_together(world: &World, class: &Class, other: &str) -> bool {
-    let allows =
-        |class: &Class, name: &str| class.sharing.with.as_ref().is_none_or(|with| with.contains(name));
-    allows(class, other) && world.policies.class(other).is_none_or(|other| allows(other, &class.name))
 }

@@ -15,7 +15,7 @@ use crate::{
     world::{World, taints::is_passing},
 };
 
-pub(super) fn obstacle(world: &World, need: &Need, node: &Arc<Node>) -> Option<Obstacle> {
+pub(super) fn obstacle(world: &World, need: &Need, node: &Arc<Node>, gone: &[Arc<str>]) -> Option<Obstacle> {
     let comparison = world.features.comparison_operators;
     let untolerated =
         taints::first_untolerated(&node.taints, node.unschedulable, &need.tolerations, comparison);
@@ -30,18 +30,22 @@ pub(super) fn obstacle(world: &World, need: &Need, node: &Arc<Node>) -> Option<O
     if !need.affinity.matches(Some(&node.name), &node.labels) {
         return Some(Obstacle::Never(&rules::NODE_AFFINITY_MISMATCH));
     }
-    let load = load_without_own(world, need, node);
+    let load = load_without(world, need, node, gone);
     resources(need, node, &load).or_else(|| ports(need, &load))
 }
 
-/// What the node's other Pods take.
-fn load_without_own(world: &World, need: &Need, node: &Node) -> Load {
-    let load = world.cluster.load(&node.name);
-    let own = need.own.as_ref().and_then(|(namespace, name)| world.cluster.footprint(namespace, name));
-    match own.filter(|own| own.node == node.name) {
-        Some(own) => load.without(own),
-        None => load.clone(),
+/// What the node's other Pods take, without those that are thought away.
+fn load_without(world: &World, need: &Need, node: &Node, gone: &[Arc<str>]) -> Load {
+    let mut load = world.cluster.load(&node.name).clone();
+    let gone = gone.iter().filter_map(|uid| world.cluster.tenant(uid));
+    let gone = gone.map(|tenant| (&*tenant.namespace, &*tenant.name));
+    let own = need.own.as_ref().map(|(namespace, name)| (namespace.as_str(), name.as_str()));
+    for (namespace, name) in gone.chain(own) {
+        if let Some(footprint) = world.cluster.footprint(namespace, name).filter(|f| f.node == node.name) {
+            load = load.without(footprint);
+        }
     }
+    load
 }
 
 fn resources(need: &Need, node: &Node, load: &Load) -> Option<Obstacle> {

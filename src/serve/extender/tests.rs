@@ -3,116 +3,13 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    rules::Score,
-    serve::{
-        Limits,
-        tests::setting::{Mood, Setting, pod},
-    },
+use crate::serve::{
+    Limits,
+    tests::setting::{Mood, Setting, pod},
 };
-
-const FULL: &str = "no-free-slice";
-const NO_MIG: &str = "mig-unsupported-hardware";
-
-fn rule(id: &str) -> &'static Rule {
-    rules::find(id).unwrap()
-}
-
-/// Nodes named `full-…` are busy, `old-…` impossible, the rest fit; the later a letter, the better.
-fn by_name(name: &str) -> Result<Fit, Failure> {
-    Ok(match name.split_once('-') {
-        Some(("full", _)) => Fit::Busy(rule(FULL)),
-        Some(("old", _)) => Fit::Never(rule(NO_MIG)),
-        _ => Fit::Yes(Score { preference: name.bytes().last().unwrap_or(b'a') - b'a', packing: 0 }),
-    })
-}
-
-fn filtered(args: &Value) -> Value {
-    let body = args.to_string();
-    let args = Args::parse(body.as_bytes()).unwrap();
-    serde_json::from_slice(&survivors(&args.nodes, &mut by_name).unwrap().0).unwrap()
-}
 
 fn names(names: &[&str]) -> Value {
     json!({"Pod": pod(), "Nodes": null, "NodeNames": names})
-}
-
-#[test]
-fn names_are_answered_by_names_and_every_rejected_node_is_in_one_map() {
-    let answer = filtered(&names(&["a", "full-1", "old-1", "c", "full-2"]));
-    let want = json!({
-        "Nodes": null,
-        "NodeNames": ["a", "c"],
-        "FailedNodes": {"full-1": reason(rule(FULL)), "full-2": reason(rule(FULL))},
-        "FailedAndUnresolvableNodes": {"old-1": reason(rule(NO_MIG))},
-        "Error": ""
-    });
-    assert_eq!(answer, want);
-}
-
-#[test]
-fn nodes_are_answered_by_nodes_as_they_came() {
-    let node = |name: &str| {
-        json!({"metadata": {"name": name, "labels": {"a/b": "ü\n"}}, "spec": {"unknownToUs": [1, 2.50]},
-               "status": {"images": [{"names": ["x"]}]}})
-    };
-    let items = ["b", "old-2", "full-3", "d"].map(node);
-    let answer =
-        filtered(&json!({"Pod": pod(), "Nodes": {"metadata": {}, "items": items}, "NodeNames": null}));
-    let want = json!({
-        "Nodes": {"metadata": {}, "items": [node("b"), node("d")]},
-        "NodeNames": null,
-        "FailedNodes": {"full-3": reason(rule(FULL))},
-        "FailedAndUnresolvableNodes": {"old-2": reason(rule(NO_MIG))},
-        "Error": ""
-    });
-    assert_eq!(answer, want);
-}
-
-#[test]
-fn an_empty_list_gets_an_empty_result_and_not_null() {
-    assert_eq!(filtered(&names(&[]))["NodeNames"], json!([]));
-    for items in [json!([]), Value::Null] {
-        let answer = filtered(&json!({"Pod": pod(), "Nodes": {"items": items}}));
-        assert_eq!((&answer["Nodes"]["items"], &answer["NodeNames"]), (&json!([]), &Value::Null));
-    }
-    let nobody = filtered(&names(&["old-1"]));
-    assert_eq!(nobody["NodeNames"], json!([]), "null would mean that the field was not meant");
-}
-
-#[test]
-fn any_casing_is_read_as_go_reads_it() {
-    for (pod_key, names_key) in [("pod", "nodenames"), ("POD", "NODENAMES"), ("Pod", "nodeNames")] {
-        let answer = filtered(&json!({pod_key: pod(), names_key: ["a"], "unknown": {"a": [1]}}));
-        assert_eq!(answer["NodeNames"], json!(["a"]));
-    }
-    let answer = filtered(&json!({"pod": pod(), "nodes": {"Items": [{"metadata": {"name": "a"}}]}}));
-    assert_eq!(answer["Nodes"]["items"], json!([{"metadata": {"name": "a"}}]));
-}
-
-#[test]
-fn names_with_escapes_are_read_too() {
-    let body = r#"{"Pod": {}, "NodeN\u0061mes": ["n\u006fde-z"]}"#;
-    let args = Args::parse(body.as_bytes()).unwrap();
-    assert_eq!(args.nodes.names().collect::<Vec<_>>(), ["node-z"]);
-}
-
-#[test]
-fn scores_are_a_bare_list_within_bounds() {
-    let body = names(&["a", "full-1", "k"]).to_string();
-    let args = Args::parse(body.as_bytes()).unwrap();
-    let (answer, kept) = scores(&args.nodes, &mut by_name).unwrap();
-    let answer: Value = serde_json::from_slice(&answer).unwrap();
-    let want = json!([{"Host": "a", "Score": 0}, {"Host": "full-1", "Score": 0}, {"Host": "k", "Score": 7}]);
-    assert_eq!((answer, kept), (want, 2));
-}
-
-#[test]
-fn a_late_answer_is_an_error_and_not_a_part_of_one() {
-    let body = names(&["a", "b"]).to_string();
-    let args = Args::parse(body.as_bytes()).unwrap();
-    let mut late = |name: &str| if name == "a" { by_name(name) } else { Err(Failure::Late) };
-    assert_eq!(survivors(&args.nodes, &mut late).unwrap_err(), Failure::Late);
 }
 
 #[test]

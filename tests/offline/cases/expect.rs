@@ -40,6 +40,7 @@ pub fn differences(fixture: &Fixture, outcome: &Outcome) -> Vec<String> {
         }
     }
     wrong.extend(preference(expect, outcome));
+    wrong.extend(outcome.unlike.iter().cloned());
     wrong
 }
 
@@ -119,18 +120,14 @@ fn policies(expect: &Expectation, outcome: &Outcome) -> Vec<String> {
 
 fn preference(expect: &Expectation, outcome: &Outcome) -> Vec<String> {
     let points = |node: &String| match outcome.nodes.get(node) {
-        Some(Fit::Yes(score)) => Some(score.points()),
+        Some(Fit::Yes(score)) => Some(*score),
         _ => None,
     };
     let pairs = expect.prefers.iter().zip(expect.prefers.iter().skip(1));
     pairs
         .filter(|(better, worse)| points(better).is_none() || points(better) <= points(worse))
         .map(|(better, worse)| {
-            format!(
-                "{better} ({:?} points) is not preferred to {worse} ({:?})",
-                points(better),
-                points(worse)
-            )
+            format!("{better} ({:?}) is not preferred to {worse} ({:?})", points(better), points(worse))
         })
         .collect()
 }

@@ -41,6 +41,9 @@ pub struct Fixture {
     /// What is judged.
     #[serde(default)]
     pub object: Option<Value>,
+    /// What the scheduler asks the extender of a server with this picture, and the answers.
+    #[serde(default)]
+    pub extender: Vec<Question>,
     /// Files of the project that must look so.
     #[serde(default)]
     pub shipped: Vec<Shipped>,
@@ -70,6 +73,17 @@ pub struct Request {
     pub groups: Vec<String>,
     #[serde(default)]
     pub old: Option<Value>,
+}
+
+/// A question of the scheduler, and its answer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Question {
+    /// `filter`, `prioritize` or `preempt`.
+    pub verb: String,
+    pub ask: Value,
+    /// The whole answer; or those of its fields that count.
+    pub answer: Value,
 }
 
 /// A change of the fixture with what is expected then.
@@ -208,5 +222,6 @@ impl Fixture {
             || !expect.nodes.is_empty()
             || !expect.refused_policies.is_empty()
             || !self.shipped.is_empty()
+            || !self.extender.is_empty()
     }
 }

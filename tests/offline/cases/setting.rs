@@ -16,7 +16,10 @@ use sluice::{
     world::World,
 };
 
-use super::fixture::{Fixture, Request};
+use super::{
+    fixture::{Fixture, Request},
+    wire,
+};
 
 /// Noon of a day in 2026: fixtures know no other time.
 pub const NOW: i64 = 1_796_126_400;
@@ -33,6 +36,8 @@ pub struct Outcome {
     pub faults: Vec<String>,
     /// Ids of the doubts about them.
     pub doubts: Vec<String>,
+    /// Where the extender's answers are not as expected.
+    pub unlike: Vec<String>,
 }
 
 /// Judges; an error is a fixture that cannot be judged at all.
@@ -46,6 +51,9 @@ pub fn judge(fixture: &Fixture) -> Result<Outcome, String> {
         }
     };
     outcome.doubts = policies.warnings.iter().map(|warning| warning.id.to_owned()).collect();
+    if !fixture.extender.is_empty() {
+        outcome.unlike = wire::differences(fixture, world(policies.clone(), fixture)?);
+    }
     let Some(object) = &fixture.object else { return Ok(outcome) };
     let world = world(policies, fixture)?;
     let facts = facts(&fixture.request)?;
