@@ -179,17 +179,17 @@ pub struct NodeResult {
 #[serde(rename_all = "camelCase")]
 pub struct ScoreParts {
     /// The class's own order of pools.
-    pub preference: u8,
+    pub preference: u32,
     /// Cheaper pools, among equally preferred ones.
-    pub cost: u8,
+    pub cost: u32,
     /// Tenants that do not disturb it.
-    pub company: u8,
+    pub company: u32,
     /// Little of a slice that stays unused.
-    pub remnant: u8,
+    pub remnant: u32,
     /// Packed or spread, as the class wants.
-    pub packing: u8,
+    pub packing: u32,
     /// Free GPU memory.
-    pub free_memory: u8,
+    pub free_memory: u32,
 }
 
 /// Whether a Pod can run on a node.
@@ -307,7 +307,8 @@ impl NodeResult {
 
 impl From<Score> for ScoreParts {
     fn from(score: Score) -> Self {
-        let Score { preference, cost, company, remnant, packing, free_memory } = score;
+        let [preference, cost, company, remnant, packing, free_memory] =
+            score.parts().map(|(_, part)| u32::from(part));
         Self { preference, cost, company, remnant, packing, free_memory }
     }
 }
