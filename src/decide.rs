@@ -64,6 +64,8 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The action of the policy in force.
     pub action: Severity,
+    /// Whether another policy could be in force: the Namespace is not in the picture, and its labels choose.
+    pub awaits_namespace: bool,
     /// Rules that could not be judged for want of a picture.
     pub not_judged: Vec<&'static str>,
     /// Time of the picture, Unix seconds; `None` where there is none.

@@ -69,6 +69,7 @@ pub(super) fn nothing_to_say(world: &World, subject: &Subject) -> Decision {
         findings: Vec::new(),
         verdict: Verdict::Allow,
         action: policy.action,
+        awaits_namespace: false,
         not_judged: Vec::new(),
         as_of: world.cluster.as_of(),
         relevant: false,

@@ -44,6 +44,7 @@ pub(super) fn conclude(world: &World, subject: &Subject, judged: Judged) -> Deci
         findings,
         verdict,
         action: policy.action,
+        awaits_namespace: relevant && awaits_namespace(world, subject),
         not_judged,
         as_of: world.cluster.as_of(),
         relevant,
@@ -54,6 +55,13 @@ pub(super) fn conclude(world: &World, subject: &Subject, judged: Judged) -> Deci
     }
     decision.changes = changes;
     decision
+}
+
+fn awaits_namespace(world: &World, subject: &Subject) -> bool {
+    let namespace = &subject.namespace;
+    !namespace.is_empty()
+        && world.cluster.namespace(namespace).is_none()
+        && world.policies.hangs_on_labels(namespace)
 }
 
 /// What placement has to say where no rule said it already.

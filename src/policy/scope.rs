@@ -16,17 +16,30 @@ impl PolicySet {
     pub fn policy_for(&self, namespace: &str, labels: Option<&Labels>) -> Option<&Arc<AdmissionPolicy>> {
         self.policies.iter().find(|policy| policy.namespaces.matches(namespace, labels))
     }
+
+    /// Whether the labels of a namespace could bring another policy into force than the one that holds while
+    /// they are not known.
+    #[must_use]
+    pub fn hangs_on_labels(&self, namespace: &str) -> bool {
+        let mut more_specific =
+            self.policies.iter().take_while(|policy| !policy.namespaces.matches(namespace, None));
+        more_specific.any(|policy| policy.namespaces.is_called(namespace))
+    }
 }
 
 impl NamespaceScope {
     /// Whether a namespace lies in the scope; a scope by labels does not match a namespace that is unknown.
     #[must_use]
     pub fn matches(&self, namespace: &str, labels: Option<&Labels>) -> bool {
-        let named = self.names.is_empty() || self.names.iter().any(|pattern| wildcard(pattern, namespace));
-        let excepted = self.except.iter().any(|pattern| wildcard(pattern, namespace));
         let labelled =
             self.labels.as_ref().is_none_or(|selector| labels.is_some_and(|labels| selector.matches(labels)));
-        named && labelled && !excepted
+        labelled && self.is_called(namespace)
+    }
+
+    /// Whether a namespace lies in the scope by its name.
+    fn is_called(&self, namespace: &str) -> bool {
+        let named = self.names.is_empty() || self.names.iter().any(|pattern| wildcard(pattern, namespace));
+        named && !self.except.iter().any(|pattern| wildcard(pattern, namespace))
     }
 
     pub(super) fn specificity(&self) -> Specificity {

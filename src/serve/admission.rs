@@ -30,7 +30,7 @@ use crate::{
     decide::{Decision, Verdict, decide},
     policy::Severity,
     report,
-    rules::{self, Family},
+    rules::{self, Family, Finding},
     subject::{self, Operation, Reading, Stage, Subject},
     telemetry::{self, Endpoint, Judged, Outcome, Request as Counted},
     world::World,
@@ -127,8 +127,9 @@ fn is_status(request: &AdmissionRequest) -> bool {
     request.sub_resource.as_deref() == Some("status")
 }
 
-/// One decision, and a second one where a refusal rests on something that the picture may show any moment:
-/// GitOps applies Namespace, PriorityClass and Deployment within milliseconds.
+/// One decision, and a second one where it rests on something that the picture may show any moment: a refusal
+/// on what is missing, a policy on the labels of a Namespace. GitOps applies Namespace, PriorityClass and
+/// Deployment within milliseconds.
 async fn judge(
     gate: &Gate,
     (endpoint, deadline): (Endpoint, Deadline),
@@ -153,7 +154,8 @@ async fn judge(
 }
 
 fn rests_on_absence(decision: &Decision) -> bool {
-    decision.findings.iter().any(|finding| finding.on_absence && finding.severity == Severity::Deny)
+    let missing = |finding: &Finding| finding.on_absence && finding.severity == Severity::Deny;
+    decision.awaits_namespace || decision.findings.iter().any(missing)
 }
 
 fn respond(stage: Stage, judged: &JudgedSubject) -> (Outcome, AdmissionResponse) {

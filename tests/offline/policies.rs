@@ -213,4 +213,7 @@ fn of_several_policies_the_most_specific_is_in_force() {
     assert_eq!(force("other").as_deref(), Some("gold"));
     assert_eq!(set.policy_for("other", None).map(|policy| &*policy.name), Some("all"));
     assert_eq!(set.policy_for("kube-system", None).map(|policy| &*policy.name), None);
+    // Names win over labels, so only where no name decides the labels have to be known.
+    assert!(set.hangs_on_labels("other") && set.hangs_on_labels("kube-system"));
+    assert!(!set.hangs_on_labels("team-a"));
 }

@@ -10,7 +10,13 @@ use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::setting::{Setting, pod, priority_class, review, small_cluster, world};
-use crate::telemetry::log::{self, Format};
+use crate::{
+    cluster::Cluster,
+    policy::{self, SourceFile},
+    rules,
+    telemetry::log::{self, Format},
+    world::World,
+};
 
 /// A server over the small cluster.
 fn setting() -> Setting {
@@ -31,6 +37,23 @@ async fn mutated(setting: &Setting, mut pod: Value) -> Value {
         json_patch::patch(&mut pod, &serde_json::from_slice::<json_patch::Patch>(&patch).unwrap()).unwrap();
     }
     pod
+}
+
+/// Policies that refuse everywhere but in namespaces with a label, over these objects.
+fn observed_by_label(objects: &[Value]) -> Arc<World> {
+    let policy = |name: &str, spec: &str| SourceFile {
+        path: format!("{name}.yaml"),
+        text: format!(
+            "apiVersion: sluice.dev/v1alpha1\nkind: AdmissionPolicy\nmetadata: {{name: {name}}}\nspec: {spec}\n"
+        ),
+    };
+    let files = [
+        policy("all", "{action: deny}"),
+        policy("observed", "{action: audit, namespaces: {labels: {matchLabels: {observed: 'yes'}}}}"),
+    ];
+    let set = policy::compile(&files, "test", &rules::ids()).expect("sound policies");
+    let cluster = Cluster::from_documents(objects.to_vec()).expect("the objects can be read");
+    Arc::new(World::new(Arc::new(set), cluster))
 }
 
 /// A Pod whose PriorityClass exists nowhere.
@@ -126,6 +149,25 @@ async fn a_refusal_that_rests_on_something_missing_waits_for_it_to_show_up() {
     let message = response["status"]["message"].as_str().unwrap_or_default();
     assert!(!message.contains("priorityclass-not-found"), "{message}");
     assert!(setting.counts("sluice_absence_waits_total{endpoint=\"validate\",result=\"appeared\"} 1"));
+}
+
+#[tokio::test]
+async fn a_policy_that_hangs_on_the_labels_of_a_namespace_waits_for_it() {
+    let setting = setting();
+    setting.source.world.store(observed_by_label(&small_cluster()));
+    let mut later = small_cluster();
+    later.push(json!({"apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "team-a", "labels": {"observed": "yes"}}}));
+    *setting.source.next.lock().unwrap() = Some(observed_by_label(&later));
+    // Refused whatever the picture shows.
+    let mut bound = pod();
+    bound["spec"]["nodeName"] = json!("gpu-1");
+    let response = ask(&setting, "/validate", &review("CREATE", bound)).await;
+    assert_eq!(response["allowed"], true, "{response}");
+    assert_eq!(setting.source.waits.load(Ordering::Relaxed), 1);
+    // Now it is known, and nothing is waited for.
+    ask(&setting, "/mutate", &review("CREATE", pod())).await;
+    assert_eq!(setting.source.waits.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]
