@@ -175,13 +175,14 @@ impl Picture {
         told: impl Fn(&PolicyState) + Send + 'static,
     ) {
         let (shared, news) = (Arc::clone(&self.shared), self.news.clone());
+        // What is wrong already is told from the first moment on.
+        shared.notes().policy_errors = faults(&states.borrow());
         tokio::spawn(async move {
             let mut in_force: Option<Arc<PolicySet>> = None;
             loop {
                 let state = states.borrow_and_update().clone();
                 told(&state);
-                let errors = state.rejected.iter().flat_map(|rejected| &rejected.errors);
-                shared.notes().policy_errors = errors.map(ToString::to_string).collect();
+                shared.notes().policy_errors = faults(&state);
                 let other =
                     state.current.filter(|set| !in_force.as_ref().is_some_and(|old| Arc::ptr_eq(old, set)));
                 if let Some(set) = other {
@@ -236,4 +237,9 @@ impl Shared {
     fn notes(&self) -> std::sync::MutexGuard<'_, Notes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Why the newest policies were not taken.
+fn faults(state: &PolicyState) -> Vec<String> {
+    state.rejected.iter().flat_map(|rejected| &rejected.errors).map(ToString::to_string).collect()
 }
