@@ -9,6 +9,7 @@
 pub mod affinity;
 pub mod decimal;
 pub mod disruption;
+pub mod expansion;
 pub mod extended;
 pub mod int_or_string;
 pub mod labels;

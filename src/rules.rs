@@ -26,25 +26,27 @@ mod rollout;
 mod sharing;
 
 pub use bypass::{
-    Reach, host_path::*, node_name::*, privileged::*, reach, scheduler::*, stamp::*, visible_devices::*,
+    Reach, host_namespaces::*, host_path::*, node_name::*, privileged::*, reach, scheduler::*, stamp::*,
+    visible_devices::*,
 };
 pub use case::{Candidate, Case, Placement, PodCase, Skipped};
 pub use change::{Change, Edit};
 pub use disruption::{drain::*, overlap::*};
-pub use dra::shared_claim::*;
+pub use dra::{claims::*, shared_claim::*};
 pub use finding::{Finding, Findings};
 pub use fit::{Fit, Score};
 pub use list::{ALL, Applies, Check, Family, Needs, Rule, find, ids};
-pub use mig::{node_change::*, profile::*};
+pub use mig::{layout::*, node_change::*, profile::*};
 pub use nodes::*;
-pub use parallelism::tensor::*;
+pub use parallelism::{shm::*, tensor::*};
 pub use placement::{
-    added::*, anti_affinity::*, cpu_pod::*, daemonset::*, pool_affinity::*, selector::*, steering::*,
+    added::*, anti_affinity::*, at_zero::*, cpu_pod::*, daemonset::*, gates::*, pool_affinity::*,
+    selector::*, spread::*, steering::*, tolerations::*,
 };
 pub use policies::*;
 pub use priority::{class::*, order::*};
 pub use quota::{keys::*, limit_range::*};
-pub use resources::{class::*, extended::*, large::*, mixed::*, names::*};
+pub use resources::{class::*, extended::*, large::*, missing::*, mixed::*, names::*};
 pub use rollout::{
     deadline::*, grace::*, job_deadline::*, readiness::*, startup, startup::STARTUP_BUDGET_TOO_SMALL,
     surge::*,

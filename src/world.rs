@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use crate::{
     cluster::Cluster,
-    k8s::object::{ClaimSpec, Pod},
+    gpu::resource,
+    k8s::object::{ClaimSpec, Pod, PodResourceClaim},
     policy::PolicySet,
 };
 
@@ -41,6 +42,9 @@ pub struct World {
 pub struct Features {
     /// Tolerations with `Lt` and `Gt` (`TaintTolerationComparisonOperators`).
     pub comparison_operators: bool,
+    /// The API server adds a toleration of a taint that is called like a resource to Pods that ask for it (admission
+    /// plugin `ExtendedResourceToleration`).
+    pub extended_resource_toleration: bool,
 }
 
 impl World {
@@ -75,26 +79,40 @@ impl World {
         &self.policies.revision
     }
 
+    /// What a Pod's claim asks for, where the claim or template that it names is in the picture.
+    #[must_use]
+    pub fn claim_spec(&self, namespace: &str, claim: &PodResourceClaim) -> Option<&ClaimSpec> {
+        match (&claim.resource_claim_name, &claim.resource_claim_template_name) {
+            (Some(name), _) => self.cluster.claim(namespace, name).map(|claim| &claim.spec),
+            (None, Some(name)) => {
+                self.cluster.claim_template(namespace, name).map(|template| &template.spec.spec)
+            }
+            (None, None) => None,
+        }
+    }
+
     /// Names of the DeviceClasses that a Pod of that namespace asks for by claims, as far as its claims and
     /// templates are in the picture; sorted, without repetition.
     #[must_use]
     pub fn claimed_device_classes(&self, namespace: &str, pod: &Pod) -> Vec<String> {
-        let specs = pod.spec.resource_claims.iter().filter_map(|claim| {
-            let named = claim.resource_claim_name.as_deref();
-            let template = claim.resource_claim_template_name.as_deref();
-            match (named, template) {
-                (Some(name), _) => self.cluster.claim(namespace, name).map(|claim| &claim.spec),
-                (None, Some(name)) => {
-                    self.cluster.claim_template(namespace, name).map(|template| &template.spec.spec)
-                }
-                (None, None) => None,
-            }
-        });
+        let specs = pod.spec.resource_claims.iter().filter_map(|claim| self.claim_spec(namespace, claim));
         let mut classes: Vec<String> = specs.flat_map(device_classes).collect();
         classes.sort_unstable();
         classes.dedup();
         classes
     }
+}
+
+/// Whether a DeviceClass hands out GPUs: by its name, by the extended resource that it backs, or by the
+/// driver that its selectors name.
+#[must_use]
+pub fn hands_out_gpus(world: &World, name: &str) -> bool {
+    let speaks = |text: &str| text.contains("gpu") || text.contains("mig.nvidia.com");
+    speaks(name)
+        || world.cluster.device_class(name).is_some_and(|class| {
+            class.spec.extended_resource_name.as_deref().is_some_and(resource::is_gpu_like)
+                || class.spec.selectors.iter().any(|selector| speaks(&selector.to_string()))
+        })
 }
 
 /// The DeviceClasses of a claim, of every alternative.

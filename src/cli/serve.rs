@@ -41,6 +41,8 @@ pub(super) struct Arguments {
     /// Context of the kubeconfig; without it the Pod's ServiceAccount, or else the current context
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
+    #[command(flatten)]
+    features: world::FeatureArguments,
     /// Webhooks and extender, over TLS
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8443")]
     address: SocketAddr,
@@ -127,6 +129,7 @@ async fn picture(arguments: &Arguments, telemetry: &Arc<Telemetry>) -> anyhow::R
         Some(file) => Picture::of_file(file, built_in)?,
         None => Picture::watch(&live::client(arguments.context.as_deref()).await?, built_in),
     };
+    let picture = picture.with_features(arguments.features.features());
     if let Some(folder) = &arguments.policies {
         let telemetry = telemetry.clone();
         let told = move |state: &PolicyState| count(&telemetry, state);

@@ -14,7 +14,7 @@ use crate::{
     live::policies::PolicyFolder,
     policy::{self, PolicySet},
     rules,
-    world::World,
+    world::{Features, World},
 };
 
 /// Flags of commands that need policies and may need a cluster.
@@ -29,6 +29,39 @@ pub(super) struct WorldArguments {
     /// Context of the kubeconfig: the live cluster, as it is now
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
+    #[command(flatten)]
+    features: FeatureArguments,
+}
+
+/// Flags for what nobody outside the control plane can see: the API server tells of its own feature gates only, and
+/// of no admission plugin. What is not named counts as off.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct FeatureArguments {
+    /// What is turned on in the control plane beyond the default; may be repeated
+    #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',', ignore_case = true)]
+    control_plane: Vec<ControlPlaneFeature>,
+}
+
+/// A feature gate or admission plugin that changes what the rules say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ControlPlaneFeature {
+    /// Feature gate of API server and scheduler: tolerations with Gt and Lt
+    #[value(name = "TaintTolerationComparisonOperators")]
+    ComparisonOperators,
+    /// Admission plugin: a toleration for each extended resource that a Pod asks for
+    #[value(name = "ExtendedResourceToleration")]
+    ExtendedResourceToleration,
+}
+
+impl FeatureArguments {
+    /// As the rules ask for them.
+    pub fn features(&self) -> Features {
+        let has = |feature| self.control_plane.contains(&feature);
+        Features {
+            comparison_operators: has(ControlPlaneFeature::ComparisonOperators),
+            extended_resource_toleration: has(ControlPlaneFeature::ExtendedResourceToleration),
+        }
+    }
 }
 
 impl WorldArguments {
@@ -64,7 +97,7 @@ impl WorldArguments {
             }
             (None, None) => Cluster::none(),
         };
-        Ok(World::new(policies, cluster))
+        Ok(World { features: self.features.features(), ..World::new(policies, cluster) })
     }
 }
 

@@ -43,6 +43,8 @@ pub(super) struct Step<'a> {
     pub placed: &'a Placed,
     /// It asks for no GPU and gets to nodes that have some.
     pub exposed: bool,
+    /// It may see devices that it does not ask for.
+    pub watches: bool,
 }
 
 /// Changes with paths from the Pod's own root, and what could not be changed.
@@ -92,7 +94,8 @@ fn at_container(place: demand::ContainerPlace, rest: &[&str]) -> Vec<String> {
 fn rewrite(step: &Step<'_>, changes: &mut Vec<Change>) {
     let Some(target) = &step.placed.rewrite else { return };
     let pool = step.placed.placement.candidates.first().map_or("", |first| &first.pool);
-    for ask in demand::asks(&step.pod.spec).iter().filter(|ask| !ask.is_zero()) {
+    let whole = |ask: &&demand::Ask<'_>| !ask.is_zero() && ask.resource == crate::gpu::resource::WHOLE;
+    for ask in demand::asks(&step.pod.spec).iter().filter(whole) {
         for (side, text) in [("limits", ask.limit), ("requests", ask.request)] {
             let Some(text) = text else { continue };
             let why = format!("pool {pool} offers {target}, and the class allows the rewrite");

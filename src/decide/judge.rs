@@ -12,14 +12,14 @@ use super::{
     patch, place, reread,
 };
 use crate::{
-    k8s::object::{Pod, Taint},
+    k8s::object::Pod,
     policy::{AdmissionPolicy, Severity},
     rules::{self, Case, Change, Check, Finding, Findings, PodCase, Rule},
     subject::{
         self, Body, Facts, Operation, Reading, Stage, Subject,
         relevant::{self, Relevance},
     },
-    world::{LivePool, World},
+    world::World,
 };
 
 /// What judging came to.
@@ -160,8 +160,10 @@ fn judge_pod<'a>(
     }
     let mut changed_pod = pod.clone();
     if changing {
-        let exposed = is_exposed(world, subject, policy, pod, &placed.placement);
-        let step = Step { world, policy, class: class.as_deref(), raw, pod, placed: &placed, exposed };
+        let watches = may_see_devices(subject, policy, pod);
+        let exposed = !watches && is_exposed(world, pod, &placed.placement);
+        let class = class.as_deref();
+        let step = Step { world, policy, class, raw, pod, placed: &placed, exposed, watches };
         let (made, problems) = changes::changes(&step);
         let mut edited = raw.clone();
         for change in &made {
@@ -178,24 +180,21 @@ fn judge_pod<'a>(
     PodCase { prefix, written: pod, pod: changed_pod, count, class, placement: placed.placement }
 }
 
-/// A Pod that asks for no GPU and gets to nodes that have some: its images may make every card visible. What
-/// runs on every node may be there to watch the cards, and is left alone.
-fn is_exposed(
-    world: &World,
-    subject: &Subject,
-    policy: &AdmissionPolicy,
-    pod: &Pod,
-    placement: &rules::Placement,
-) -> bool {
+/// What runs on every node may be there to watch the cards, and is left alone, as is what a policy exempts.
+fn may_see_devices(subject: &Subject, policy: &AdmissionPolicy, pod: &Pod) -> bool {
     let daemon = match &subject.body {
         Body::Template(_) => subject.kind == "DaemonSet",
         _ => pod.metadata.controller().is_some_and(|owner| owner.kind == "DaemonSet"),
     };
+    daemon || policy.exempts(&subject.namespace, pod)
+}
+
+/// A Pod that asks for no GPU and gets to nodes that have some: its images may make every card visible.
+fn is_exposed(world: &World, pod: &Pod, placement: &rules::Placement) -> bool {
     !placement.asks_gpu
         && pod.spec.resource_claims.is_empty()
-        && !daemon
-        && !policy.exempts(&subject.namespace, pod)
-        && rules::reach(world, &pod.spec.tolerations, placement.only_gpu_nodes) != rules::Reach::No
+        && (relevant::names_nvidia_runtime(&pod.spec)
+            || rules::reach(world, &pod.spec.tolerations, placement.only_gpu_nodes) != rules::Reach::No)
 }
 
 /// A Pod is changed where it is being made; a final one only if it never met the mutating webhook.
@@ -210,8 +209,8 @@ fn may_change(subject: &Subject, pod: &Pod) -> bool {
 }
 
 fn is_relevant(world: &World, pod: &Pod) -> bool {
-    let taints: Vec<Taint> = world.pools.iter().flat_map(LivePool::guarding_taints).cloned().collect();
-    relevant::relevance(pod, &taints) != Relevance::None || place::only_gpu_nodes(world, pod)
+    relevant::relevance(pod, world.pools.guarding_taints()) != Relevance::None
+        || place::only_gpu_nodes(world, pod)
 }
 
 fn policy_of(world: &World, subject: &Subject) -> Arc<AdmissionPolicy> {

@@ -10,12 +10,12 @@ use crate::{
         Kind, Shape,
         matching::{self, Match},
     },
-    gpu::{Mode, resource},
+    gpu::Mode,
     k8s::{affinity::RequiredNodeAffinity, object::Pod},
     policy::{Class, Fallback, PoolTerm, Properties},
     rules::{Candidate, Placement, Skipped, offers},
     subject::{demand, relevant},
-    world::{LivePool, World, taints::is_passing},
+    world::{LivePool, World, hands_out_gpus, taints::is_passing},
 };
 
 use pool::{Ask, Refusal};
@@ -64,8 +64,14 @@ pub(super) fn place(
         required: &required,
         matched: &matched,
         rewriting,
+        waiting: false,
     };
-    let rewrite = walk(world, class, &ask, &mut placement);
+    let mut rewrite = walk(world, class, &ask, &mut placement);
+    if placement.candidates.is_empty() {
+        let mut later = Placement::default();
+        rewrite = walk(world, class, &Ask { waiting: true, ..ask }, &mut later);
+        placement.candidates = later.candidates;
+    }
     placement.steered = !placement.candidates.is_empty();
     Placed { placement, rewrite }
 }
@@ -191,15 +197,4 @@ fn note_choice(
     }
     placement.declared_match =
         world.pools.iter().any(|live| live.is_empty() && live.declared_labels_match(required));
-}
-
-/// Whether a DeviceClass hands out GPUs: by its name, by the extended resource that it backs, or by the
-/// driver that its selectors name.
-fn hands_out_gpus(world: &World, name: &str) -> bool {
-    let speaks = |text: &str| text.contains("gpu") || text.contains("mig.nvidia.com");
-    speaks(name)
-        || world.cluster.device_class(name).is_some_and(|class| {
-            class.spec.extended_resource_name.as_deref().is_some_and(resource::is_gpu_like)
-                || class.spec.selectors.iter().any(|selector| speaks(&selector.to_string()))
-        })
 }

@@ -76,13 +76,13 @@ pub(super) fn placement_findings(case: &Case<'_>, known: &[Finding]) -> Vec<Find
         let Some(class) = &pod.class else { continue };
         if pod.placement.candidates.is_empty() {
             if !pod.placement.skipped.is_empty() && !is_explained(pod, known) {
-                no_pool(pod, &class.name, &mut findings);
+                no_pool(case, pod, &class.name, &mut findings);
             }
         } else {
             // A final Pod is pinned by our own affinity: it was said when that was added.
             let pinned =
                 matches!(case.subject.body, Body::Pod(_)) && case.subject.facts.stage == Stage::Validate;
-            if !pinned {
+            if !waits_for_layout(case, pod, &mut findings) && !pinned {
                 fallback(pod, &class.name, &mut findings);
             }
         }
@@ -107,14 +107,20 @@ fn is_explained(pod: &PodCase<'_>, known: &[Finding]) -> bool {
         "mig-strategy-name",
         "mig-profile-not-available",
     ];
-    // What only warns explains no refusal.
-    let explains =
-        |finding: &&Finding| EXPLAINING.contains(&finding.rule) && finding.severity == Severity::Deny;
+    // What only warns explains no refusal, except that the Pod waits for slices which are on their way.
+    let waits = |finding: &Finding| finding.rule == rules::MIG_PROFILE_NOT_AVAILABLE.id;
+    let explains = |finding: &&Finding| {
+        EXPLAINING.contains(&finding.rule) && (finding.severity == Severity::Deny || waits(finding))
+    };
     known.iter().filter(explains).any(|finding| finding.path.starts_with(&pod.prefix))
 }
 
 /// One finding with every pool's reason; under the name of the reason where all agree on it.
-fn no_pool(pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
+fn no_pool(case: &Case<'_>, pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
+    // Where no GPU is known at all, an autoscaler that nobody declared may bring the first.
+    let some_gpu =
+        case.world.cluster.shapes().any(|shape| shape.has_gpu()) || !case.policies().pools.is_empty();
+    let most = if some_gpu { Severity::Deny } else { Severity::Warn };
     let ranked: Vec<&rules::Skipped> =
         pod.placement.skipped.iter().filter(|skipped| skipped.rank.is_some()).collect();
     let first = ranked.first().map_or("no-compatible-pool", |skipped| skipped.rule);
@@ -123,7 +129,7 @@ fn no_pool(pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
     let rule = rules::find(first).filter(refusing).unwrap_or(&rules::NO_COMPATIBLE_POOL);
     let reasons: Vec<String> =
         ranked.iter().map(|skipped| format!("{}: {}", skipped.what, skipped.reason)).collect();
-    findings
+    let finding = findings
         .add(
             rule,
             "spec",
@@ -132,6 +138,27 @@ fn no_pool(pod: &PodCase<'_>, class: &str, findings: &mut Findings) {
             "change what the Pod asks for, add such a pool, or add a pool term to the class; `sluice pools` shows what each pool can do",
         )
         .on_absence();
+    finding.at_most(most);
+}
+
+/// Nothing else can serve the Pod than nodes whose MIG layout is not in place: it waits, and whoever made it has to
+/// know for what.
+fn waits_for_layout(case: &Case<'_>, pod: &PodCase<'_>, findings: &mut Findings) -> bool {
+    let pools = || pod.placement.candidates.iter().filter_map(|c| case.world.pools.get(&c.pool));
+    let waiting = pools().all(|live| live.usable_shapes().next().is_none());
+    let reason =
+        pools().find_map(|live| live.coming_shapes().find_map(|shape| rules::offers::layout_to_come(shape)));
+    let (true, Some(reason)) = (waiting, reason) else { return false };
+    let pool = &pod.placement.candidates[0].pool;
+    let finding = findings.add(
+        &rules::MIG_CONFIG_PENDING,
+        "spec",
+        format!("bound for pool {pool}, whose nodes are not ready: {reason}"),
+        "a node whose nvidia.com/mig.config.state is success",
+        "wait; if the state stays, look at the MIG manager's log on that node",
+    );
+    finding.severity = Severity::Warn;
+    true
 }
 
 /// The Pod lands on a later term of its class: legal, and its reason has to be seen.

@@ -158,6 +158,21 @@ impl Model {
         self.memory_gb.map(|gb| Mebibytes(u64::from(gb) * 980_000_000 / (1 << 20)))
     }
 
+    /// Memory that a slice of this profile has at the least: its memory slices of the card's, less 5 % (slices of an
+    /// H200 have 97.5 % of an even share). A profile of one compute slice may have two memory slices and is taken
+    /// for one.
+    #[must_use]
+    pub fn slice_memory_at_least(&self, profile: MigProfile) -> Option<Mebibytes> {
+        let table = self.mig_table().filter(|table| table.profiles.contains_key(&profile))?;
+        let slices = match (table.slots.compute, profile.slices()) {
+            (7, 7) => 8,
+            (7, 3 | 4) => 4,
+            (_, slices) => u64::from(slices),
+        };
+        let all = u64::from(table.slots.memory.max(1));
+        Some(Mebibytes(self.memory_at_least()?.0 * slices.min(all) / all * 95 / 100))
+    }
+
     /// MIG facts, where it is known to have MIG.
     #[must_use]
     pub const fn mig_table(&self) -> Option<&MigTable> {

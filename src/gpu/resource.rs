@@ -67,12 +67,14 @@ pub fn is_gpu_like(name: &str) -> bool {
 /// A MIG name prefers a MIG name of as many compute slices, an old name its successor.
 #[must_use]
 pub fn nearest<'a>(name: &str, advertised: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // A ResourceQuota's key, written where a resource belongs.
+    let name = name.strip_prefix("requests.").or_else(|| name.strip_prefix("limits.")).unwrap_or(name);
     let wanted = GpuResource::parse(name);
     let mut best: Option<(f64, &str)> = None;
     for candidate in advertised {
         let score = likeness(name, wanted.as_ref(), candidate);
         let better = best.is_none_or(|(top, held)| score > top || (score == top && candidate < held));
-        if score >= LIKELY && candidate != name && better {
+        if score >= LIKELY && better {
             best = Some((score, candidate));
         }
     }
@@ -174,6 +176,18 @@ fn likeness(name: &str, wanted: Option<&GpuResource>, candidate: &str) -> f64 {
         return 1.0;
     }
     let text = strsim::jaro_winkler(&lower, &candidate.to_ascii_lowercase());
+    // One maker's card is not another's, however alike the names are.
+    let makers = (maker(&lower), maker(candidate));
+    if let (Some(wanted), Some(offered)) = makers
+        && wanted != offered
+    {
+        return 0.0;
+    }
+    // `mig-1g10gb` for `mig-1g.10gb`: the same letters and digits.
+    let plain = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+    if plain(&lower) == plain(candidate) {
+        return 2.0;
+    }
     let profiles = (
         wanted.and_then(GpuResource::profile),
         GpuResource::parse(candidate).and_then(|resource| resource.profile()),
@@ -183,6 +197,11 @@ fn likeness(name: &str, wanted: Option<&GpuResource>, candidate: &str) -> f64 {
         (Some(_), None) | (None, Some(_)) => text - 0.2,
         _ => text,
     }
+}
+
+/// Whose card a name stands for; `None` for names that say nothing of it.
+fn maker(name: &str) -> Option<&'static str> {
+    ["nvidia", "amd", "intel", "habana"].into_iter().find(|maker| name.contains(maker))
 }
 
 #[cfg(test)]
@@ -289,6 +308,9 @@ mod tests {
             ("nvidia.com/gpu.share", Some("nvidia.com/gpu.shared")),
             ("nvidia.com/mig-1g.5gb", Some("nvidia.com/mig-1g.10gb")),
             ("nvidia.com/mig-3g.20gb", Some("nvidia.com/mig-3g.40gb")),
+            ("requests.nvidia.com/gpu", Some("nvidia.com/gpu")),
+            ("nvidia.com/mig-1g10gb", Some("nvidia.com/mig-1g.10gb")),
+            ("amd.com/gpu", None),
             ("rocm/device", None),
         ] {
             assert_eq!(nearest(written, advertised), meant, "{written}");

@@ -120,7 +120,8 @@ pub struct Expression {
 pub enum IntOrText {
     /// A number.
     Int(i64),
-    /// A string such as `25%`.
+    /// A string such as `25%`; also a number with a fraction, which no API server takes, as it is written.
+    #[serde(deserialize_with = "text_or_fraction")]
     Text(String),
 }
 
@@ -160,6 +161,21 @@ impl<'de> Deserialize<'de> for QuantityText {
             Written::Nothing(()) => Self("0".to_owned()),
         })
     }
+}
+
+/// A string, or a number with a fraction as it is written: somebody has to be told of it, so the object stays
+/// readable.
+fn text_or_fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(String),
+        Fraction(f64),
+    }
+    Ok(match Written::deserialize(deserializer)? {
+        Written::Text(text) => text,
+        Written::Fraction(number) => number.to_string(),
+    })
 }
 
 /// Absent and `null` mean the same to the API server, so they do here.

@@ -3,7 +3,7 @@
 use std::{
     path::Path,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -28,7 +28,7 @@ use crate::{
         status::{Counters, KindStatus, Readiness, Statuses},
     },
     policy::PolicySet,
-    world::World,
+    world::{Features, World},
 };
 
 /// The live World. Clones are the same picture; the watches end with the last of them.
@@ -43,6 +43,8 @@ pub struct Picture {
 #[derive(Debug)]
 pub(super) struct Shared {
     world: ArcSwap<World>,
+    /// Laid over every World that is published.
+    features: OnceLock<Features>,
     ready: AtomicBool,
     told: watch::Sender<()>,
     notes: Mutex<Notes>,
@@ -94,6 +96,14 @@ impl Picture {
         let mut tasks = JoinSet::new();
         tasks.spawn(Keeper::new(Arc::clone(&shared), inbox, policies).run());
         (Self { shared, news, _tasks: Arc::default() }, tasks)
+    }
+
+    /// Takes it that the control plane has these features, from now on. Only the first word counts.
+    #[must_use]
+    pub fn with_features(self, features: Features) -> Self {
+        let features = *self.shared.features.get_or_init(|| features);
+        self.shared.world.rcu(|world| World { features, ..World::clone(world) });
+        self
     }
 
     /// The World of this moment.
@@ -208,6 +218,7 @@ impl Shared {
     fn new(policies: Arc<PolicySet>) -> Self {
         Self {
             world: ArcSwap::from_pointee(World::new(policies, Cluster::none())),
+            features: OnceLock::new(),
             ready: AtomicBool::new(false),
             told: watch::Sender::new(()),
             notes: Mutex::new(Notes { statuses: Statuses::waiting(), ..Notes::default() }),
@@ -221,7 +232,8 @@ impl Shared {
 
     /// Swaps a World in and tells whoever waits.
     pub(super) fn publish(&self, world: World, statuses: Statuses, policies_known: bool, ready: bool) {
-        self.world.store(Arc::new(world));
+        let features = self.features.get().copied().unwrap_or(world.features);
+        self.world.store(Arc::new(World { features, ..world }));
         let mut notes = self.notes();
         notes.statuses = statuses;
         notes.policies_known = policies_known;

@@ -35,14 +35,14 @@ pub struct Seen<'a> {
 /// By what a class was recognised; the strongest is the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Strength {
-    /// Kind of the owner.
-    Owner,
     /// Image.
     Image,
     /// The program that is started.
     Program,
     /// Arguments.
     Arguments,
+    /// Kind of the owner. An engine in a Job computes to an end: no probe, drain or start-up of a server is its.
+    Owner,
     /// Labels that a platform sets.
     Labels,
     /// A CEL expression.

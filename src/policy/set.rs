@@ -167,14 +167,14 @@ pub enum Recognizer {
     Cel(Arc<CelExpression>),
     /// Labels of the Pod.
     Labels(Selector),
+    /// Kinds of the controlling owner, such as `Job`.
+    Owner(Vec<String>),
     /// Words that occur among command and arguments; `*` as wildcard.
     Arguments(Vec<String>),
     /// The same for the program that is started.
     Program(Vec<String>),
     /// Image repositories (without registry host, tag and digest) with `*` as wildcard.
     Image(Vec<String>),
-    /// Kinds of the controlling owner, such as `Job`.
-    Owner(Vec<String>),
 }
 
 /// A compiled CEL expression with its source.

@@ -1,5 +1,6 @@
 //! Ways around the gate: devices without a request, nodes without the scheduler.
 
+pub mod host_namespaces;
 pub mod host_path;
 pub mod node_name;
 pub mod privileged;
@@ -35,8 +36,7 @@ pub fn reach(world: &World, tolerations: &[Toleration], only_gpu_nodes: bool) ->
         return Reach::Aimed;
     }
     let covers = |toleration: &&Toleration| {
-        let mut guards = world.pools.iter().flat_map(|live| live.guarding_taints());
-        guards.any(|taint| taints::tolerates(toleration, taint, false))
+        world.pools.guarding_taints().iter().any(|taint| taints::tolerates(toleration, taint, false))
     };
     let covering: Vec<&Toleration> = tolerations.iter().filter(covers).collect();
     match covering.as_slice() {

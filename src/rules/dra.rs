@@ -1,3 +1,4 @@
 //! Dynamic resource allocation.
 
+pub mod claims;
 pub mod shared_claim;

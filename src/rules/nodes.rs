@@ -44,7 +44,7 @@ pub static POOL_NOT_CANDIDATE: Rule = node(
     "`sluice explain -f POD` shows the pools and why the others are passed over.",
 );
 
-/// `mig-config-pending`
+/// `mig-config-pending`; said of a Pod too that has no other nodes to go to, as a warning.
 pub static MIG_CONFIG_PENDING: Rule = node(
     "mig-config-pending",
     Family::Mig,

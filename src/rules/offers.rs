@@ -7,7 +7,12 @@ use std::{
 
 use crate::{
     cluster::Shape,
-    gpu::{Mode, evidence::MigCapability, resource},
+    gpu::{
+        Mode,
+        evidence::{MigCapability, MigLayoutState},
+        resource,
+    },
+    policy::{Class, Fallback, PoolTerm},
     rules::Placement,
     world::{LivePool, World},
 };
@@ -17,10 +22,27 @@ pub fn advertisers<'a>(world: &'a World, resource: &'a str) -> impl Iterator<Ite
     world.cluster.shapes().filter(move |shape| units(shape, resource) > 0)
 }
 
-/// Units of a resource on each node of a shape.
+/// Units of a resource on each node of a shape: of the device plugin, or of a DeviceClass that serves the name
+/// (KEP-5004) where allocatable has none.
 #[must_use]
 pub fn units(shape: &Shape, resource: &str) -> i64 {
-    shape.allocatable.get(resource).map_or(0, |amount| amount.value())
+    let plugin = shape.allocatable.get(resource).map_or(0, |amount| amount.value());
+    let by_class = || {
+        let mut units = shape.assessment.units.iter().filter(|unit| unit.device_class.is_some());
+        units
+            .find(|unit| unit.resource == resource)
+            .map_or(0, |unit| i64::try_from(unit.count).unwrap_or(i64::MAX))
+    };
+    if plugin > 0 { plugin } else { by_class() }
+}
+
+/// Whether nodes of the shape hand out what the implicit name of a DeviceClass stands for (KEP-5004); the class may
+/// serve another name beside it.
+#[must_use]
+pub fn serves_by_class(shape: &Shape, resource: &str) -> bool {
+    let named = resource.strip_prefix(resource::DEVICE_CLASS_PREFIX);
+    let mut classes = shape.assessment.units.iter().filter_map(|unit| unit.device_class.as_deref());
+    named.is_some_and(|named| classes.any(|class| class == named))
 }
 
 /// The pools in which a Pod may get a resource: its candidates, where placement chose some; else those of the
@@ -72,6 +94,23 @@ pub fn in_words(pool: &LivePool) -> Vec<String> {
     pool.resources.iter().map(name).collect()
 }
 
+/// Whether a pool is one that the class takes: by its isolation, and by a term or its fallback.
+#[must_use]
+pub fn suits(class: &Class, live: &LivePool) -> bool {
+    let (has, needs) = (live.pool.mode.isolation(), class.isolation);
+    let isolated = (has.memory || !needs.memory) && (has.fault || !needs.fault);
+    isolated && (class.fallback == Fallback::AnyCompatible || names_pool(class, live))
+}
+
+/// Whether the class names such a pool itself, not only as a last way out.
+#[must_use]
+pub fn names_pool(class: &Class, live: &LivePool) -> bool {
+    class.terms.iter().any(|term| match term {
+        PoolTerm::Named(name) => *name == live.pool.name,
+        PoolTerm::Properties(wanted) => wanted.mode.is_none_or(|mode| mode == live.pool.mode),
+    })
+}
+
 /// The modes that are here: `exclusive, time-slicing`.
 #[must_use]
 pub fn modes_in_words(world: &World) -> String {
@@ -120,6 +159,16 @@ pub fn no_hardware_has_mig(world: &World) -> bool {
     let mut gpu = world.cluster.shapes().filter(|shape| shape.has_gpu()).peekable();
     gpu.peek().is_some()
         && gpu.all(|shape| matches!(shape.assessment.mig.capability, MigCapability::NotCapable(_)))
+}
+
+/// Whether some node may still turn into what is asked for: its MIG layout is on its way, or was not applied.
+#[must_use]
+pub fn layout_to_come(shape: &Shape) -> Option<String> {
+    match &shape.assessment.mig.layout {
+        MigLayoutState::Pending(state) => Some(format!("its MIG layout is not in place yet ({state})")),
+        MigLayoutState::Failed => Some("the MIG manager failed to apply its layout".to_owned()),
+        MigLayoutState::Settled | MigLayoutState::Invalid => None,
+    }
 }
 
 /// `s` unless there is one.

@@ -1,3 +1,4 @@
 //! Engines that work on several GPUs.
 
+pub mod shm;
 pub mod tensor;

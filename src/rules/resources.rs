@@ -3,5 +3,6 @@
 pub mod class;
 pub mod extended;
 pub mod large;
+pub mod missing;
 pub mod mixed;
 pub mod names;

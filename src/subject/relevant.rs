@@ -7,6 +7,7 @@
 use crate::{
     gpu::resource,
     k8s::{
+        expansion::environment,
         object::{Container, Pod, PodSpec, Taint},
         taints,
     },
@@ -30,6 +31,9 @@ pub const DEVICE_PATHS: [&str; 8] = [
 
 /// What GPUs are called below `/dev`, by the beginning of the name; `/dev/shm` or `/dev/fuse` are no bypass.
 pub const DEVICE_FILES: [&str; 3] = ["nvidia", "dri", "kfd"];
+
+/// What a RuntimeClass of NVIDIA's container runtime has in its name.
+pub const RUNTIME: &str = "nvidia";
 
 /// Taints of Kubernetes' own about the state of a node. They come and go, and every Pod tolerates some of them:
 /// none guards a pool.
@@ -64,6 +68,8 @@ pub enum Relevance {
     MountsDevices,
     /// It tolerates the taint of a GPU pool.
     ToleratesPool,
+    /// It runs under NVIDIA's container runtime, which shows the cards that the image names.
+    NamesRuntime,
     /// It goes around the scheduler.
     NamesNode,
     /// None of these: not our business.
@@ -95,6 +101,9 @@ pub fn relevance(pod: &Pod, pool_taints: &[Taint]) -> Relevance {
     if tolerates_pool(spec, pool_taints) {
         return Relevance::ToleratesPool;
     }
+    if names_nvidia_runtime(spec) {
+        return Relevance::NamesRuntime;
+    }
     if !spec.node_name.is_empty() { Relevance::NamesNode } else { Relevance::None }
 }
 
@@ -105,6 +114,12 @@ pub fn asks_for_gpu(spec: &PodSpec) -> bool {
         resources.requests.keys().chain(resources.limits.keys()).any(|name| resource::is_gpu_like(name))
     };
     names(&spec.resources) || every_container(spec).any(|container| names(&container.resources))
+}
+
+/// Whether the RuntimeClass is NVIDIA's, by its name: `nvidia`, `nvidia-cdi`, `nvidia-legacy`.
+#[must_use]
+pub fn names_nvidia_runtime(spec: &PodSpec) -> bool {
+    spec.runtime_class_name.contains(RUNTIME)
 }
 
 /// Whether nodeSelector or required node affinity speak of other labels than [`COMMON_NODE_LABELS`]. A Pod that
@@ -147,6 +162,20 @@ pub fn normalise(path: &str) -> String {
         }
     }
     format!("/{}", parts.join("/"))
+}
+
+/// The variables of a container that make devices visible: index and expanded value, `None` where it cannot be
+/// seen. Of several of one name the last counts; those that show nothing are left out.
+#[must_use]
+pub fn shown_devices(container: &Container) -> Vec<(usize, Option<String>)> {
+    let values = environment(&container.env);
+    let last = |name: &&str| container.env.iter().rposition(|variable| variable.name == *name);
+    let shown = VISIBLE_DEVICES.iter().filter_map(last).map(|index| (index, values[index].1.clone()));
+    shown
+        .filter(|(_, value)| {
+            value.as_deref().is_none_or(|value| !matches!(value.trim(), "" | "void" | "none"))
+        })
+        .collect()
 }
 
 /// Containers of every kind.
@@ -207,6 +236,8 @@ mod tests {
             (json!({"volumes": [{"hostPath": {"path": "/dev/nvidia0"}}]}), Relevance::MountsDevices),
             (json!({"tolerations": [{"operator": "Exists"}]}), Relevance::ToleratesPool),
             (json!({"nodeName": "gpu-1"}), Relevance::NamesNode),
+            (json!({"runtimeClassName": "nvidia"}), Relevance::NamesRuntime),
+            (json!({"runtimeClassName": "gvisor"}), Relevance::None),
             (json!({"containers": [{"resources": {"limits": {"cpu": 1}}}]}), Relevance::None),
             (json!({"volumes": [{"hostPath": {"path": "/var/log"}}]}), Relevance::None),
             (json!({"tolerations": [{"key": "other", "operator": "Exists"}]}), Relevance::None),
@@ -227,5 +258,22 @@ mod tests {
         }
         // A parent of a plugin path reaches it.
         assert!(reaches_devices("/var/lib/kubelet"));
+    }
+
+    #[test]
+    fn of_several_variables_of_one_name_the_last_counts() {
+        let shown = |env: serde_json::Value| {
+            let container: Container =
+                serde_json::from_value(serde_json::json!({"env": env})).expect("a container");
+            shown_devices(&container)
+        };
+        let set = |value: &str| serde_json::json!({"name": "NVIDIA_VISIBLE_DEVICES", "value": value});
+        assert_eq!(shown(serde_json::json!([set("void"), set("all")])), [(1, Some("all".to_owned()))]);
+        assert_eq!(shown(serde_json::json!([set("all"), set("void")])), []);
+        let named = serde_json::json!({"name": "NONE", "value": "void"});
+        assert_eq!(shown(serde_json::json!([named, set("$(NONE)")])), []);
+        let hidden =
+            serde_json::json!({"name": "NVIDIA_VISIBLE_DEVICES", "valueFrom": {"configMapKeyRef": {}}});
+        assert_eq!(shown(serde_json::json!([hidden])), [(0, None)]);
     }
 }

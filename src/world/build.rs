@@ -10,7 +10,7 @@ use crate::{
     gpu::{Assessment, Mebibytes, MigProfile, Mode, Unit, UnitKind, resource},
     k8s::{
         affinity::RequiredNodeAffinity,
-        object::{Labels, NodeSelector},
+        object::{Labels, NodeSelector, Taint},
     },
     policy::{MigLayout, PolicySet, Pool},
     world::{
@@ -49,6 +49,8 @@ impl Pools {
             }
         }
         pools.by_shape = by_shape;
+        let guards: BTreeSet<&Taint> = pools.pools.iter().flat_map(LivePool::guarding_taints).collect();
+        pools.guards = guards.into_iter().cloned().collect();
         pools
     }
 }
@@ -196,7 +198,7 @@ fn memory(pool: &Pool, members: &[&Assessment], resources: &BTreeSet<String>) ->
 
 /// What one tenant of a unit may use. The device plugin's MPS daemon limits each client to its share; a
 /// time-sliced tenant sees the whole card.
-fn unit_memory(mode: Mode, assessment: &Assessment, unit: &Unit) -> Option<Mebibytes> {
+pub(super) fn unit_memory(mode: Mode, assessment: &Assessment, unit: &Unit) -> Option<Mebibytes> {
     let memory = unit.memory.or(assessment.memory)?;
     match mode {
         Mode::Mps => Some(Mebibytes(memory.0 / u64::from(assessment.replicas?.max(1)))),

@@ -7,11 +7,11 @@ use std::{
 
 use crate::{
     cluster::{Cluster, Node, Shape},
-    gpu::{Mebibytes, ModelName, model_matches},
+    gpu::{Mebibytes, ModelName, evidence::MigLayoutState, model_matches},
     k8s::{affinity::RequiredNodeAffinity, object::Taint, taints::repels},
     policy::Pool,
     world::{
-        selection,
+        build, selection,
         standing::{ShapeStanding, Standing, is_model},
         taints::guards_gpus,
     },
@@ -27,6 +27,8 @@ pub struct Pools {
     pub(super) outside: Vec<Outside>,
     /// Whether some pool's terms ask for identity labels, so that membership is not a matter of shapes.
     pub(super) by_node: bool,
+    /// Taints that guard some pool's GPUs, sorted, without repetition.
+    pub(super) guards: Vec<Taint>,
 }
 
 /// One pool with the nodes that it has.
@@ -113,6 +115,12 @@ impl Pools {
         &self.outside
     }
 
+    /// Taints that guard GPUs of some pool, sorted, without repetition.
+    #[must_use]
+    pub fn guarding_taints(&self) -> &[Taint] {
+        &self.guards
+    }
+
     /// Whether pools made from one picture hold for another.
     pub(super) fn hold_for(&self, old: &Cluster, new: &Cluster) -> bool {
         if self.by_node { old.same_members(new) } else { old.same_shapes(new) }
@@ -129,6 +137,19 @@ impl LivePool {
     /// The shapes that prove the mode and meet the conditions. A pool may have good and bad ones.
     pub fn usable_shapes(&self) -> impl Iterator<Item = &Arc<Shape>> {
         self.shapes.iter().zip(&self.standings).filter(|(_, s)| s.is_usable()).map(|(shape, _)| shape)
+    }
+
+    /// The shapes that would do as the pool says, were their MIG layout in place: it is on its way, or was not
+    /// applied.
+    pub fn coming_shapes(&self) -> impl Iterator<Item = &Arc<Shape>> {
+        let coming = |shape: &&Arc<Shape>| {
+            let assessment = &shape.assessment;
+            assessment.mode.mode == Some(self.pool.mode)
+                && matches!(assessment.mig.layout, MigLayoutState::Pending(_) | MigLayoutState::Failed)
+        };
+        let unproven = |standing: &ShapeStanding| matches!(standing, ShapeStanding::Unproven(_));
+        let shapes = self.shapes.iter().zip(&self.standings);
+        shapes.filter(move |(_, standing)| unproven(standing)).map(|(shape, _)| shape).filter(coming)
     }
 
     /// What nodes of a shape are to the pool; `None` for a shape that it does not have.
@@ -150,6 +171,19 @@ impl LivePool {
     #[must_use]
     pub fn refuses_several_units(&self) -> bool {
         self.pool.mode.is_software_shared() && self.pool.fail_requests_greater_than_one != Some(false)
+    }
+
+    /// The most memory that one of its units has, under MPS what one tenant may use; `None` as soon as one is
+    /// unknown.
+    #[must_use]
+    pub fn largest_memory(&self) -> Option<Mebibytes> {
+        let mut largest = None;
+        for assessment in self.shapes.iter().map(|shape| &shape.assessment) {
+            for unit in assessment.units.iter().filter(|unit| self.resources.contains(&unit.resource)) {
+                largest = largest.max(Some(build::unit_memory(self.pool.mode, assessment, unit)?));
+            }
+        }
+        largest
     }
 
     /// The number of its nodes.

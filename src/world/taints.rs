@@ -16,9 +16,17 @@ pub fn is_passing(taint: &Taint) -> bool {
     ];
     KEYS.contains(&taint.key.as_str())
         || taint.key.starts_with("node.kubernetes.io/")
-        || taint.key.starts_with("startup-taint.cluster-autoscaler.kubernetes.io/")
-        || taint.key.contains("not-ready")
-        || taint.key.contains("startup")
+        || is_startup(&taint.key)
+}
+
+/// The key of a taint that keeps Pods off a node until it is made ready, beyond Kubernetes' own states: ours, and
+/// those that autoscalers and GPU operators take away once drivers and plugins run.
+#[must_use]
+pub fn is_startup(key: &str) -> bool {
+    let own = !key.starts_with("node.kubernetes.io/");
+    own && (key.starts_with("startup-taint.cluster-autoscaler.kubernetes.io/")
+        || key.contains("not-ready")
+        || key.contains("startup"))
 }
 
 /// A taint by which GPU nodes are kept free for GPU Pods, whatever a cloud or team calls it:

@@ -14,6 +14,7 @@ mod manifests;
 mod policies;
 mod properties;
 mod readme;
+mod rules;
 mod serving;
 mod size;
 mod sources;

@@ -12,7 +12,9 @@ use crate::{
     gpu::resource::{DEVICE_MAKERS, NETWORK_WORDS},
     subject::{
         CLASS_LABEL,
-        relevant::{COMMON_NODE_LABELS, DEVICE_FILES, DEVICE_PATHS, LIFECYCLE_TAINTS, VISIBLE_DEVICES},
+        relevant::{
+            COMMON_NODE_LABELS, DEVICE_FILES, DEVICE_PATHS, LIFECYCLE_TAINTS, RUNTIME, VISIBLE_DEVICES,
+        },
     },
 };
 
@@ -59,6 +61,7 @@ pub fn could_reach_gpu(pod: &str) -> String {
             "{pod}.spec.?tolerations.orValue([]).exists(t,\n  !t.?key.orValue('').startsWith('{LIFECYCLE_TAINTS}'))"
         ),
         chooses_nodes(pod),
+        format!("{pod}.spec.?runtimeClassName.orValue('').contains('{RUNTIME}')"),
     ]
     .join("\n|| ")
 }

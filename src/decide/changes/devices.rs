@@ -6,13 +6,15 @@ use super::{Step, at_container, change, segments};
 use crate::{
     gpu::resource,
     k8s::object::{Container, ResourceList},
-    rules::{Change, Edit},
-    subject::{demand, engine::Arguments, relevant::VISIBLE_DEVICES},
+    rules::{Change, Edit, SHM, SHM_VOLUME},
+    subject::{
+        demand,
+        engine::Arguments,
+        relevant::{self, VISIBLE_DEVICES},
+    },
 };
 
 const VARIABLE: &str = VISIBLE_DEVICES[0];
-const SHM: &str = "/dev/shm";
-const SHM_VOLUME: &str = "sluice-shm";
 
 /// Hides devices from containers that ask for none.
 ///
@@ -29,8 +31,14 @@ pub(super) fn hide(step: &Step<'_>, changes: &mut Vec<Change>) {
             let why = "zero units are no request: the device plugin is not called";
             changes.push(change("zero-gpu-hardened", why, Edit::Remove(at)));
         }
+        if demand::asks_for_devices(container) {
+            continue;
+        }
+        if !step.watches {
+            overrule(place, container, changes);
+        }
         let hidden = !zeros.is_empty() || by_class || step.exposed;
-        if !hidden || demand::asks_for_devices(container) || container.env(VARIABLE).is_some() {
+        if !hidden || container.env(VARIABLE).is_some() {
             continue;
         }
         let rule = if zeros.is_empty() { "visible-devices-void-set" } else { "zero-gpu-hardened" };
@@ -38,6 +46,17 @@ pub(super) fn hide(step: &Step<'_>, changes: &mut Vec<Change>) {
         let at = at_container(place, &["env"]);
         let variable = json!({"name": VARIABLE, "value": "void"});
         changes.push(change(rule, why, Edit::Append(at, variable)));
+    }
+}
+
+/// Writes a value in place of one that comes from elsewhere: it may name every card, and nobody can see it here.
+fn overrule(place: demand::ContainerPlace, container: &Container, changes: &mut Vec<Change>) {
+    for (index, _) in relevant::shown_devices(container).into_iter().filter(|(_, value)| value.is_none()) {
+        let name = &container.env[index].name;
+        let at = at_container(place, &["env", &index.to_string()]);
+        let why = "it asks for no GPU, and what its variable names cannot be seen here";
+        let variable = json!({"name": name, "value": "void"});
+        changes.push(change("visible-devices-void-set", why, Edit::Set(at, variable)));
     }
 }
 

@@ -54,7 +54,16 @@ fn resources(need: &Need, node: &Node, load: &Load) -> Option<Obstacle> {
     if Quantity::whole(i64::from(load.pods) + 1) > pods && node.allocatable.contains_key("pods") {
         busy = Some(Obstacle::Busy(&rules::TOO_MANY_PODS));
     }
+    // What a DeviceClass serves under a resource name (KEP-5004) the scheduler counts in claims, not here.
+    let by_class = |name: &str| {
+        let mut units = node.shape.assessment.units.iter();
+        rules::offers::serves_by_class(&node.shape, name)
+            || units.any(|unit| unit.resource == name && unit.device_class.is_some())
+    };
     for (name, asked) in need.requests.iter().filter(|(_, asked)| asked.is_positive()) {
+        if by_class(name) {
+            continue;
+        }
         let has = node.allocatable(name);
         if *asked > has {
             return Some(Obstacle::Never(&rules::NODE_TOO_SMALL));

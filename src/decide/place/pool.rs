@@ -35,6 +35,8 @@ pub(super) struct Ask<'a> {
     /// Shapes that meet them.
     pub matched: &'a [&'a Arc<Shape>],
     pub rewriting: bool,
+    /// Whether a pool whose MIG layout is not in place yet will do: nothing else can serve, and the Pod waits.
+    pub waiting: bool,
 }
 
 /// What a pool gives.
@@ -68,7 +70,7 @@ pub(super) fn isolates(has: Isolation, needs: Isolation) -> bool {
 /// What the pool would give the Pod; conditions in the order in which a person would ask them.
 pub(super) fn accept(live: &LivePool, ask: &Ask<'_>) -> Result<Offer, Refusal> {
     let refuse = |rule, reason| Err(Refusal { rule, reason });
-    let usable = standing(live)?;
+    let usable = standing(live, ask.waiting)?;
     let needs = ask.class.isolation;
     if !isolates(live.pool.mode.isolation(), needs) {
         return refuse("isolation-insufficient", isolation_in_words(live.pool.mode, needs));
@@ -106,10 +108,14 @@ pub(super) fn accept(live: &LivePool, ask: &Ask<'_>) -> Result<Offer, Refusal> {
 }
 
 /// The shapes that may be used; empty for a pool that an autoscaler can grow from nothing.
-fn standing(live: &LivePool) -> Result<Vec<&Arc<Shape>>, Refusal> {
+fn standing(live: &LivePool, waiting: bool) -> Result<Vec<&Arc<Shape>>, Refusal> {
     let usable: Vec<&Arc<Shape>> = live.usable_shapes().collect();
     if !usable.is_empty() {
         return Ok(usable);
+    }
+    let coming: Vec<&Arc<Shape>> = live.coming_shapes().collect();
+    if waiting && !coming.is_empty() {
+        return Ok(coming);
     }
     let (rule, reason) = match &live.standing {
         Standing::Empty { autoscaled: true } => return Ok(Vec::new()),
@@ -139,6 +145,9 @@ fn resource(live: &LivePool, ask: &Ask<'_>) -> Result<Offer, Refusal> {
         [] => claimed(live, ask),
         [one] if live.resources.contains(*one) => {
             several_shares(live, ask, one)?;
+            Ok(Offer { resource: (*one).clone(), rewritten: false })
+        }
+        [one] if live.usable_shapes().any(|shape| offers::serves_by_class(shape, one)) => {
             Ok(Offer { resource: (*one).clone(), rewritten: false })
         }
         [one] if one.as_str() == WHOLE => rewritten(live, ask),
@@ -187,7 +196,15 @@ fn rewritten(live: &LivePool, ask: &Ask<'_>) -> Result<Offer, Refusal> {
     if !ask.rewriting {
         return refuse(format!("offers {offered}, the Pod asks for {WHOLE}"));
     }
-    if let Some(several) = demand::asks(&ask.pod.spec).iter().find(|a| a.count().is_some_and(|n| n > 1)) {
+    let asks = demand::asks(&ask.pod.spec);
+    let qualifies = |a: &&demand::Ask<'_>| GpuResource::parse(a.resource).is_some_and(|name| !name.is_unit());
+    if let Some(amount) = asks.iter().find(qualifies) {
+        return refuse(format!(
+            "offers {offered}, and the Pod says by {} how much of a card it needs",
+            amount.resource
+        ));
+    }
+    if let Some(several) = asks.iter().find(|a| a.count().is_some_and(|n| n > 1)) {
         return refuse(format!(
             "container {} asks for {} cards; units of {target} are parts of a card and do not add up to cards",
             several.container.name,

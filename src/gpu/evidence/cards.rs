@@ -58,7 +58,8 @@ impl<'a> Cards<'a> {
     }
 }
 
-/// Memory of a MIG slice of this profile: measured, by somebody. Never from the number in its name.
+/// Memory of a MIG slice of this profile: measured, by somebody; else what such a slice of the model has at the
+/// least. Never from the number in its name.
 pub(super) fn slice_memory(facts: &Facts<'_>, cards: &Cards<'_>, profile: MigProfile) -> Option<Mebibytes> {
     let of_dra = facts.dra(DraKind::Mig).filter(|device| device.profile == Some(profile));
     let of_nvml = facts.cards().iter().flat_map(|card| &card.mig_devices);
@@ -71,6 +72,7 @@ pub(super) fn slice_memory(facts: &Facts<'_>, cards: &Cards<'_>, profile: MigPro
         .or_else(|| facts.labels.slices.get(&profile)?.memory)
         .or_else(|| facts.labels.memory().filter(|_| is_single(facts)))
         .or_else(in_table)
+        .or_else(|| cards.model?.slice_memory_at_least(profile))
 }
 
 /// Memory of the one kind of slice under strategy `single`, where the profile is not known.

@@ -194,6 +194,9 @@ pub struct ExactRequest {
     pub device_class_name: String,
     /// 1 where absent.
     pub count: Option<i64>,
+    /// `All`, or `ExactCount` where absent.
+    #[serde(deserialize_with = "nullable")]
+    pub allocation_mode: String,
 }
 
 /// A ResourceSlice.

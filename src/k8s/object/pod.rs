@@ -444,6 +444,11 @@ pub struct TopologySpread {
     pub when_unsatisfiable: String,
     /// Which Pods are counted.
     pub label_selector: Option<LabelSelector>,
+    /// Below so many domains the emptiest counts as 0; 1 where absent.
+    pub min_domains: Option<i64>,
+    /// `Honor`, or `Ignore` where absent: whether nodes whose taints are not tolerated count.
+    #[serde(deserialize_with = "nullable")]
+    pub node_taints_policy: String,
 }
 
 /// A toleration as written.

@@ -33,7 +33,7 @@ pub enum WorkloadClassKind {
 pub struct WorkloadClassSpec {
     /// Ways to recognise a Pod of this class, beside its label `sluice.dev/class`; any one is enough. Where
     /// several classes recognise a Pod, the strongest way wins, in the order: the label, `cel`, `labels`,
-    /// `arguments`, `programs`, `images`, `owners`.
+    /// `owners`, `arguments`, `programs`, `images`.
     #[serde(default)]
     pub recognize: Vec<Recognizer>,
     /// Ways that are asked only where no class recognises the Pod otherwise.

@@ -92,7 +92,10 @@ fn a_stronger_sign_wins_and_equal_ones_are_ambiguous() {
         json!({}),
     );
     assert_eq!(answer(&set, &seen(&both, None)), "asr|llm");
-    assert_eq!(answer(&set, &seen(&both, Some("Job"))), "asr|llm");
+    // An engine in a Job computes to an end, whatever it is told.
+    assert_eq!(answer(&set, &seen(&both, Some("Job"))), "batch by owner Job");
+    assert_eq!(answer(&set, &seen(&flag, Some("Job"))), "batch by owner Job");
+    assert_eq!(answer(&set, &seen(&flag, Some("ReplicaSet"))), "embedding by arguments --task embed");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `gpu-bypass-hostpath`: devices, drivers and plugin sockets by the host's file system.
 
 use crate::{
+    k8s::object::PodSpec,
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, bypass},
     subject::relevant,
@@ -50,7 +51,50 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
                 )
                 .at_most(most);
         }
+        if placement.asks_gpu {
+            driver_files(&written.spec, rule, findings);
+        }
     }
+}
+
+/// Files of the host's driver reach no device by themselves; they break with the node's next driver.
+fn driver_files(spec: &PodSpec, rule: &'static Rule, findings: &mut Findings) {
+    for (index, volume) in spec.volumes.iter().enumerate() {
+        let Some(path) = volume.host_path.as_ref().map(|host| relevant::normalise(&host.path)) else {
+            continue;
+        };
+        if relevant::reaches_devices(&path) || !is_driver_file(&path) {
+            continue;
+        }
+        findings
+            .add(
+                rule,
+                format!("spec.volumes[{index}].hostPath.path"),
+                format!("{path}, part of one node's GPU driver or runtime, beside a GPU request"),
+                "no such volume: the runtime brings the driver's libraries along",
+                "remove the volume",
+            )
+            .at_most(Severity::Warn);
+    }
+}
+
+/// Folders in which clouds and installers keep the driver, and in which is written what the runtime injects (CDI).
+const DRIVER_FOLDERS: [&str; 6] = [
+    "/home/kubernetes/bin/nvidia",
+    "/var/lib/nvidia",
+    "/usr/lib/nvidia",
+    "/etc/cdi",
+    "/run/cdi",
+    "/var/run/cdi",
+];
+
+fn is_driver_file(path: &str) -> bool {
+    let below =
+        |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let library =
+        |name: &str| ["libcuda.", "libnvidia-", "libnvcuvid."].iter().any(|own| name.starts_with(own));
+    let name = path.rsplit('/').next().unwrap_or(path);
+    DRIVER_FOLDERS.iter().any(|folder| below(folder)) || library(name) || name == "nvidia-smi"
 }
 
 /// Whether the path is, or lies below, one of devices; not one that merely leads there, such as `/`.

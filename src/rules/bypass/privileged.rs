@@ -3,7 +3,7 @@
 use crate::{
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, bypass},
-    subject::relevant,
+    subject::{demand, relevant},
 };
 
 /// `privileged-gpu-bypass`
@@ -28,7 +28,9 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             continue;
         }
         findings.under(prefix);
-        for (path, container) in bypass::every_container(&written.spec) {
+        // Debug containers have a rule of their own.
+        for (place, container) in demand::containers(&written.spec) {
+            let path = place.path();
             if !container.security_context.privileged {
                 continue;
             }
@@ -89,20 +91,16 @@ fn ephemeral(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
                     .add(rule, at, is, "false, or absent", "debug without privileged")
                     .in_container(&container.name);
             }
-            for (index, variable) in container.env.iter().enumerate() {
-                let shown = variable.value.as_deref().unwrap_or("a value that cannot be seen here");
-                if !relevant::VISIBLE_DEVICES.contains(&variable.name.as_str())
-                    || matches!(shown.trim(), "" | "void" | "none")
-                {
-                    continue;
-                }
+            for (index, value) in relevant::shown_devices(container) {
+                let name = &container.env[index].name;
+                let shown = value.as_deref().unwrap_or("a value that cannot be seen here");
                 findings
                     .add(
                         rule,
                         format!("{path}.env[{index}]"),
-                        format!("{}={shown}", variable.name),
+                        format!("{name}={shown}"),
                         "absent, or void",
-                        format!("debug with {}=void", variable.name),
+                        format!("debug with {name}=void"),
                     )
                     .in_container(&container.name);
             }

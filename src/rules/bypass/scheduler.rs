@@ -21,7 +21,10 @@ pub static WRONG_SCHEDULER: Rule = Rule {
 };
 
 fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
-    let Some(wanted) = &case.policy.scheduler_name else { return };
+    let Some(wanted) = &case.policy.scheduler_name else {
+        foreign(case, rule, findings);
+        return;
+    };
     for PodCase { prefix, pod, placement, written, .. } in &case.pods {
         let named = pod.spec.scheduler_name.as_str();
         let excused = bypass::is_exempt(case, written) || case.is_running_pod();
@@ -36,5 +39,28 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             wanted,
             format!("remove schedulerName, or write {wanted}"),
         );
+    }
+}
+
+/// Where no policy names a scheduler, a foreign one is only counted: whether it asks sluice is not known here.
+fn foreign(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
+    for PodCase { prefix, placement, written, .. } in &case.pods {
+        let named = written.spec.scheduler_name.as_str();
+        if !placement.asks_gpu
+            || matches!(named, "" | "default-scheduler")
+            || bypass::is_exempt(case, written)
+        {
+            continue;
+        }
+        findings.under(prefix);
+        findings
+            .add(
+                rule,
+                "spec.schedulerName",
+                format!("{named}, of which nobody said whether it asks sluice"),
+                "a scheduler with the extender, named by the policy's schedulerName",
+                "nothing to do where this scheduler is meant",
+            )
+            .at_most(Severity::Audit);
     }
 }

@@ -1,10 +1,10 @@
 //! `gpu-bypass-env`: devices asked for by environment variable instead of by resource.
 
 use crate::{
-    k8s::object::{Container, EnvVar},
+    k8s::object::Container,
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, bypass},
-    subject::{demand, relevant::VISIBLE_DEVICES},
+    subject::{demand, relevant},
 };
 
 /// `gpu-bypass-env`
@@ -25,46 +25,54 @@ pub static GPU_BYPASS_ENV: Rule = Rule {
 fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     for PodCase { prefix, written, .. } in &case.pods {
         findings.under(prefix);
-        if bypass::is_exempt(case, written) {
+        if bypass::is_exempt(case, written) || bypass::is_mirror_of_its_node(case.subject, written) {
             continue;
         }
         for (place, container) in demand::containers(&written.spec) {
-            for (index, variable) in container.env.iter().enumerate() {
+            for (index, value) in relevant::shown_devices(container) {
                 let path = format!("{}.env[{index}]", place.path());
-                say(container, variable, path, rule, findings);
+                say(container, index, value.as_deref(), path, rule, findings);
             }
         }
     }
 }
 
-fn say(container: &Container, variable: &EnvVar, path: String, rule: &'static Rule, findings: &mut Findings) {
-    let name = variable.name.as_str();
-    if !VISIBLE_DEVICES.contains(&name) {
-        return;
-    }
-    let (is, hidden) = match (&variable.value, &variable.value_from) {
-        (Some(value), _) if matches!(value.trim(), "" | "void" | "none") => return,
-        (Some(value), _) => (format!("{name}={value}"), false),
-        (None, Some(_)) => (format!("{name} from a source that cannot be seen here"), true),
-        (None, None) => return,
+fn say(
+    container: &Container,
+    index: usize,
+    value: Option<&str>,
+    path: String,
+    rule: &'static Rule,
+    findings: &mut Findings,
+) {
+    let name = container.env[index].name.as_str();
+    let is = match value {
+        Some(value) => format!("{name}={value}"),
+        None => format!("{name} from a source that cannot be seen here"),
     };
     let asks = demand::asks_for_devices(container);
-    let finding = if asks {
+    let finding = match value {
         // The device plugin's own value replaces it where the device list is passed by environment; with
         // other strategies it may not.
-        findings.add(
+        _ if asks => findings.add(
             rule,
             path,
             format!("{is} beside a GPU request"),
             "absent: the device plugin sets it",
             format!("remove {name}"),
-        )
-    } else {
-        let remedy = format!("ask for a GPU under resources.limits, or set {name}=void");
-        findings.add(rule, path, format!("{is} without a GPU request"), "absent, or void", remedy)
+        ),
+        Some(_) => {
+            let remedy = format!("ask for a GPU under resources.limits, or set {name}=void");
+            findings.add(rule, path, format!("{is} without a GPU request"), "absent, or void", remedy)
+        }
+        None => {
+            let remedy =
+                format!("set {name}: void here, which is done for the Pod in any case, or ask for a GPU");
+            findings.add(rule, path, format!("{is}, without a GPU request"), "void, written here", remedy)
+        }
     };
     finding.in_container(&container.name);
-    if asks || hidden {
+    if asks || value.is_none() {
         finding.at_most(Severity::Warn);
     }
 }

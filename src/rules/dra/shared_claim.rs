@@ -1,7 +1,6 @@
 //! `claim-not-shared`: a template where one shared claim was meant.
 
 use crate::{
-    cluster::Kind,
     k8s::object::{ClaimSpec, PodSpec},
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, bypass},
@@ -17,7 +16,7 @@ pub static CLAIM_NOT_SHARED: Rule = Rule {
     severity: Severity::Warn,
     severity_because: "each Pod gets a card of its own, as long as there are enough",
     applies: Applies::Pods,
-    needs: &[Kind::ResourceClaimTemplate],
+    needs: &[],
     sources: &["Kubernetes: dynamic resource allocation", "NVIDIA DRA driver: sharing"],
     check: Check::Case(check),
 };
@@ -46,7 +45,7 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
 }
 
 /// The sharing strategy of the driver's configuration.
-fn sharing(claim: &ClaimSpec) -> Option<&str> {
+pub(super) fn sharing(claim: &ClaimSpec) -> Option<&str> {
     claim
         .devices
         .config

@@ -66,11 +66,11 @@ pub static TP_ON_SHARED: Rule = rule(
 /// `tp-gpu-mismatch`
 pub static TP_GPU_MISMATCH: Rule = rule(
     "tp-gpu-mismatch",
-    "a container asks for as many GPUs as its engine works on together",
+    "a container asks for as many GPUs as its engine works on, over all copies of the model",
     "With fewer the engine does not start; with more that it cannot divide, some are paid for and never used.",
-    "Make the parallel size and the number of GPUs equal.",
+    "Make tensor × pipeline × data parallel size and the number of GPUs equal.",
     Severity::Deny,
-    "with fewer GPUs than the parallel size the engine cannot start; GPUs that are left over only warn",
+    "with fewer GPUs than the parallel sizes come to the engine cannot start; GPUs that are left over, and processes that may do without one, only warn",
     mismatch,
 );
 
@@ -105,7 +105,8 @@ fn on_mig(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
 
 fn on_shared(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     for_each_engine(case, findings, |pod, ask, arguments, findings| {
-        let Some(together) = together(arguments) else { return };
+        // Copies of the model are processes of their own, and each wants a card of its own too.
+        let Some(together) = arguments.gpus_needed().filter(|needed| *needed > 1) else { return };
         if !modes(case, pod, ask).all_are(Mode::is_software_shared) {
             return;
         }
@@ -126,23 +127,62 @@ fn on_shared(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
 
 fn mismatch(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     for_each_engine(case, findings, |pod, ask, arguments, findings| {
-        let (Some(together), Some(count)) = (together(arguments), ask.count()) else { return };
+        let Some(count) = ask.count() else { return };
         let cards = modes(case, pod, ask).0.iter().all(|mode| *mode == Mode::Exclusive);
-        if !cards || arguments.may_span_pods() || count % together == 0 {
+        if !cards || arguments.may_span_pods() {
             return;
         }
-        let finding = findings.add(
-            rule,
-            format!("{}.resources.limits[{}]", ask.path, ask.resource),
-            format!("{count} for an engine that works on {together} GPUs together"),
-            format!("{together}, or a multiple of it"),
-            format!("ask for {together}, or set the parallel size to {count}"),
-        );
+        let Some(Mismatch { is, should, remedy, certain }) = against(arguments, count) else { return };
+        let path = format!("{}.resources.limits[{}]", ask.path, ask.resource);
+        let finding = findings.add(rule, path, is, should, remedy);
         finding.in_container(&ask.container.name);
-        if count > together {
+        if !certain {
             finding.at_most(Severity::Warn);
         }
     });
+}
+
+/// What speaks against a number of GPUs.
+struct Mismatch {
+    is: String,
+    should: String,
+    remedy: String,
+    /// The engine cannot start; otherwise something is probably wrong, or wasted.
+    certain: bool,
+}
+
+fn against(arguments: &Arguments, count: i64) -> Option<Mismatch> {
+    let needed = arguments.gpus_needed().filter(|needed| *needed > 1);
+    if let Some(needed) = needed.filter(|needed| count % needed != 0) {
+        let copies = arguments.copies().filter(|copies| *copies > 1 && needed % copies == 0);
+        let engine = match (copies, arguments.gpus_together()) {
+            (Some(copies), Some(together)) => {
+                format!("{copies} copies of a model that works on {together} GPUs together")
+            }
+            (Some(copies), None) => format!("{copies} copies of a model"),
+            _ => format!("an engine that works on {needed} GPUs together"),
+        };
+        return Some(Mismatch {
+            is: format!("{count} for {engine}"),
+            should: format!("{needed}, or a multiple of it"),
+            remedy: format!("ask for {needed}, or make the parallel sizes come to {count}"),
+            certain: count < needed,
+        });
+    }
+    if let Some(processes) = arguments.processes().filter(|processes| *processes > count) {
+        return Some(Mismatch {
+            is: format!("{count} for {processes} processes, each of which takes a GPU"),
+            should: format!("{processes}, one for each process"),
+            remedy: format!("ask for {processes}, or start {count} processes"),
+            certain: false,
+        });
+    }
+    (count > 1 && arguments.uses_one_gpu()).then(|| Mismatch {
+        is: format!("{count} for an engine that is told no parallel size and so uses 1"),
+        should: format!("1, or a parallel size of {count}"),
+        remedy: format!("add --tensor-parallel-size={count}, or ask for 1"),
+        certain: false,
+    })
 }
 
 fn several_slices(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {

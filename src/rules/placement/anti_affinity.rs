@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    cluster::{Kind, Node, matching},
+    cluster::{Kind, Node},
     k8s::{
-        affinity::RequiredNodeAffinity,
         labels::Selector,
         object::PodAffinityTerm,
         rollout::{self, Rollout},
-        taints,
     },
     policy::Severity,
-    rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, offers},
-    subject::{self, Body, PodGroup, demand},
+    rules::{Applies, Case, Check, Family, Findings, PodCase, Rule},
+    subject::{self, Body, PodGroup},
 };
+
+use super::eligible;
 
 /// `anti-affinity-exceeds-nodes`
 pub static ANTI_AFFINITY_EXCEEDS_NODES: Rule = Rule {
@@ -41,7 +41,7 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             if !keeps_apart(term, group) {
                 continue;
             }
-            let places = places(case, pod, &term.topology_key);
+            let Some(places) = places(case, pod, &term.topology_key) else { continue };
             let most = places.saturating_add(to_come(case, pod));
             let spare = spare(group, &template.workload.spec, count);
             if count.saturating_add(spare) <= most {
@@ -67,38 +67,33 @@ fn keeps_apart(term: &PodAffinityTerm, group: &PodGroup) -> bool {
     selector.is_some_and(|selector| selector.matches(&group.pod.metadata.labels))
 }
 
-/// Domains of the topology key among the nodes that could run the Pod at all.
-fn places(case: &Case<'_>, pod: &PodCase<'_>, key: &str) -> i64 {
+/// Domains of the topology key among the nodes that could run the Pod at all; `None` where one of them has no such
+/// label: there the term keeps nothing apart (scheduler plugin `interpodaffinity`).
+fn places(case: &Case<'_>, pod: &PodCase<'_>, key: &str) -> Option<i64> {
     let cluster = &case.world.cluster;
-    let required = RequiredNodeAffinity::of(&pod.pod.spec);
-    let needed = demand::units(&pod.pod.spec);
-    let comparison = case.world.features.comparison_operators;
-    let mut domains: BTreeSet<&str> = BTreeSet::new();
-    for found in matching::matching_shapes(cluster, &required) {
-        let shape = found.shape;
-        let large = needed.iter().all(|(name, count)| offers::units(shape, name) >= *count);
-        let tolerated = taints::first_untolerated(
-            &shape.taints,
-            shape.unschedulable,
-            &pod.pod.spec.tolerations,
-            comparison,
-        );
-        if large && tolerated.is_none() {
-            let nodes = found.nodes.names().filter_map(|name| cluster.node(name));
-            domains.extend(nodes.filter_map(|node| domain(node, key)));
+    let mut domains: BTreeSet<String> = BTreeSet::new();
+    let mut unbounded = false;
+    eligible::each_eligible(case, pod, |found| {
+        if eligible::is_open(case, found.shape, &pod.pod.spec.tolerations) {
+            for node in found.nodes.names().filter_map(|name| cluster.node(name)) {
+                match domain(node, key) {
+                    Some(domain) => drop(domains.insert(domain.to_owned())),
+                    None => unbounded = true,
+                }
+            }
         }
-    }
-    i64::try_from(domains.len()).unwrap_or(i64::MAX)
+    });
+    (!unbounded).then(|| i64::try_from(domains.len()).unwrap_or(i64::MAX))
 }
 
 /// The kubelet labels every node with its host name; pictures in files may lack the label.
-fn domain<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
+pub(super) fn domain<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
     let written = node.labels.get(key).map(String::as_str);
     written.or_else(|| (key == "kubernetes.io/hostname").then_some(&*node.name))
 }
 
 /// Nodes that an autoscaler may still add to the Pod's pools.
-fn to_come(case: &Case<'_>, pod: &PodCase<'_>) -> i64 {
+pub(super) fn to_come(case: &Case<'_>, pod: &PodCase<'_>) -> i64 {
     let pools = pod.placement.candidates.iter().filter_map(|c| case.world.pools.get(&c.pool));
     let growth = |live: &crate::world::LivePool| {
         let now = i64::try_from(live.node_count(&case.world.cluster)).unwrap_or(i64::MAX);
@@ -108,7 +103,7 @@ fn to_come(case: &Case<'_>, pod: &PodCase<'_>) -> i64 {
 }
 
 /// Places beyond the replicas without which a rollout never takes its first step.
-fn spare(group: &PodGroup, spec: &crate::k8s::object::WorkloadSpec, count: i64) -> i64 {
+pub(super) fn spare(group: &PodGroup, spec: &crate::k8s::object::WorkloadSpec, count: i64) -> i64 {
     if group.rollout != subject::Rollout::Deployment {
         return 0;
     }

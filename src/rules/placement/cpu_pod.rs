@@ -5,7 +5,7 @@ use crate::{
     k8s::taints,
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, bypass},
-    subject::Body,
+    subject::{Body, Operation},
 };
 
 /// `non-gpu-on-gpu-pool`
@@ -56,19 +56,44 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
                 "no toleration of a GPU pool's taint",
                 "remove the toleration, or ask for a GPU",
             ),
-            None if placement.only_gpu_nodes => findings.add(
+            None if is_sent_to_gpu(case, pod) => findings.add(
                 rule,
-                "spec.nodeSelector",
-                "a choice of GPU nodes only, without a GPU request",
-                "nodes without GPUs",
-                "remove the selector, or ask for a GPU",
+                "spec.nodeName",
+                format!(
+                    "{}, a node with GPUs, past its taints and without a GPU request",
+                    written.spec.node_name
+                ),
+                "a node without GPUs, chosen by the scheduler",
+                "remove nodeName, or ask for a GPU",
             ),
+            None if placement.only_gpu_nodes => {
+                let by_selector = !written.spec.node_selector.is_empty();
+                findings.add(
+                    rule,
+                    if by_selector { "spec.nodeSelector" } else { "spec.affinity.nodeAffinity" },
+                    "a choice of GPU nodes only, without a GPU request",
+                    "nodes without GPUs",
+                    if by_selector {
+                        "remove the selector, or ask for a GPU"
+                    } else {
+                        "remove the affinity, or ask for a GPU"
+                    },
+                )
+            }
             None => continue,
         };
         if case.policy.gpu_nodes_only_for_gpu {
             finding.severity = Severity::Deny;
         }
     }
+}
+
+/// Whether its author named a node that has GPUs: nobody asks its taints then.
+fn is_sent_to_gpu(case: &Case<'_>, pod: &PodCase<'_>) -> bool {
+    let node = case.world.cluster.node(&pod.written.spec.node_name);
+    let written = matches!(case.subject.body, Body::Template(_))
+        || case.subject.facts.operation == Operation::Create && !case.is_running_pod();
+    written && node.is_some_and(|node| node.shape.has_gpu())
 }
 
 /// Whether one such Pod runs on every node.

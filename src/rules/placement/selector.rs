@@ -1,10 +1,16 @@
 //! `selector-matches-no-node`: hard node constraints that no node meets.
 
+mod near;
+
 use std::sync::Arc;
 
 use crate::{
-    cluster::{Kind, Shape},
-    k8s::{affinity::RequiredNodeAffinity, object::Expression},
+    cluster::{IDENTITY_LABELS, Kind, Node, Shape},
+    k8s::{
+        affinity::{RequiredNodeAffinity, Term},
+        labels::{ExpressionError, Requirement},
+        object::{Expression, NodeSelectorTerm},
+    },
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule},
 };
@@ -57,94 +63,92 @@ fn without_gpu(pod: &crate::k8s::object::Pod, starting: bool, rule: &'static Rul
 }
 
 fn selector(case: &Case<'_>, pod: &crate::k8s::object::Pod, rule: &'static Rule, findings: &mut Findings) {
-    let shapes: Vec<&Arc<Shape>> = case.world.cluster.shapes().collect();
     for (key, value) in &pod.spec.node_selector {
-        if shapes.iter().any(|shape| shape.labels.get(key) == Some(value)) {
+        let has = |labels: &crate::k8s::object::Labels| labels.get(key) == Some(value);
+        if some_node(case, key, has) {
             continue;
         }
-        if crate::cluster::IDENTITY_LABELS.contains(&key.as_str()) {
-            continue;
-        }
-        let near = nearest_values(case, key, value);
-        findings
-            .add(
-                rule,
-                format!("spec.nodeSelector[{key}]"),
-                format!("{value}, which no node has"),
-                should(key, &near),
-                remedy(key, &near),
-            )
-            .on_absence();
+        let near = near::values(case, key, value);
+        let is = format!("{value}, which no node has");
+        let path = format!("spec.nodeSelector[{key}]");
+        findings.add(rule, path, is, near.should(key), near.remedy(key)).on_absence();
     }
 }
 
 fn affinity(case: &Case<'_>, pod: &crate::k8s::object::Pod, rule: &'static Rule, findings: &mut Findings) {
-    let Some(required) = &pod.spec.affinity.node_affinity.required else { return };
-    for (index, term) in required.node_selector_terms.iter().enumerate() {
+    let required = pod.spec.affinity.node_affinity.required.as_ref();
+    if required.is_some_and(|required| required.node_selector_terms.is_empty()) {
+        let should = "at least one term: an affinity without terms matches nothing";
+        findings.add(rule, AFFINITY, "a required affinity without terms", should, "remove it, or add a term");
+        return;
+    }
+    let terms = required.map_or(&[][..], |required| &required.node_selector_terms);
+    for (index, term) in terms.iter().enumerate() {
         let path = format!("{AFFINITY}.nodeSelectorTerms[{index}]");
-        if term.match_expressions.is_empty() && term.match_fields.is_empty() {
-            let should = "at least one expression: an empty term matches nothing";
-            findings.add(rule, path, "an empty term", should, "remove the term, or the whole affinity");
-            continue;
-        }
-        for expression in &term.match_expressions {
-            if nobody_meets(case, expression) {
-                let wanted = expression.values.first().cloned().unwrap_or_default();
-                let near = nearest_values(case, &expression.key, &wanted);
-                let is = format!("{}, which no node meets", in_words(expression));
-                let (should, remedy) = (should(&expression.key, &near), remedy(&expression.key, &near));
-                findings.add(rule, path.clone(), is, should, remedy).on_absence();
+        match Term::compile(term) {
+            Term::Empty => {
+                let should = "at least one expression: an empty term matches nothing";
+                findings.add(rule, path, "an empty term", should, "remove the term, or the whole affinity");
             }
+            Term::Invalid(errors) => unreadable(&path, &errors, rule, findings),
+            Term::Valid { .. } => unmet(case, &path, term, rule, findings),
         }
     }
     // Each requirement alone is met by some node, all together by none.
     if findings.is_empty_for(rule) {
+        let path = if terms.is_empty() { "spec.nodeSelector" } else { AFFINITY };
         let is = "a combination that no GPU node meets";
         let should = "constraints that one node meets together";
         let remedy = "loosen one of them; `kubectl get nodes --show-labels` shows what there is";
-        findings.add(rule, AFFINITY, is, should, remedy).on_absence();
+        findings.add(rule, path, is, should, remedy).on_absence();
     }
 }
 
-fn nobody_meets(case: &Case<'_>, expression: &Expression) -> bool {
-    use crate::k8s::labels::Requirement;
-    let Ok(requirement) = Requirement::compile(expression) else { return false };
-    !crate::cluster::IDENTITY_LABELS.contains(&expression.key.as_str())
-        && !case.world.cluster.shapes().any(|shape| requirement.matches(&shape.labels))
+/// A term that the API server refuses, and that matches nothing wherever it is taken.
+fn unreadable(path: &str, errors: &[ExpressionError], rule: &'static Rule, findings: &mut Findings) {
+    for error in errors {
+        let at = format!("{path}.{}", error.path);
+        let is = format!("a term that cannot be read: {}", error.problem);
+        findings.add(rule, at, is, "an expression that the API server takes", "mend or remove it");
+    }
 }
 
-/// Values of that label on GPU nodes, the closest first, with their pools: `Tesla-T4-SHARED (pool t4-ts, time-slicing)`.
-fn nearest_values(case: &Case<'_>, key: &str, wanted: &str) -> Vec<String> {
-    let mut values: Vec<(bool, f64, String, String)> = Vec::new();
-    for shape in case.world.cluster.shapes().filter(|shape| shape.has_gpu()) {
-        let Some(value) = shape.labels.get(key) else { continue };
-        let pools = case.world.pools.of_shape(shape);
-        let pool = pools.first().map(|live| format!("{}, {}", live.pool.name, live.pool.mode));
-        let contains = value.to_lowercase().contains(&wanted.to_lowercase());
-        let likeness = strsim::jaro_winkler(value, wanted);
-        let words = pool.map_or_else(|| value.clone(), |pool| format!("{value} (pool {pool})"));
-        if !values.iter().any(|(_, _, known, _)| known == value) {
-            values.push((contains, likeness, value.clone(), words));
+/// The parts of a term that no node meets.
+fn unmet(case: &Case<'_>, path: &str, term: &NodeSelectorTerm, rule: &'static Rule, findings: &mut Findings) {
+    for (index, expression) in term.match_expressions.iter().enumerate() {
+        let Ok(requirement) = Requirement::compile(expression) else { continue };
+        if some_node(case, &expression.key, |labels| requirement.matches(labels)) {
+            continue;
+        }
+        let near = near::expression(case, expression);
+        let is = format!("{}, which no node meets", in_words(expression));
+        let (should, remedy) = (near.should(&expression.key), near.remedy(&expression.key));
+        // The whole term is named where it holds one expression only.
+        let at = if term.match_expressions.len() > 1 {
+            format!("{path}.matchExpressions[{index}]")
+        } else {
+            path.to_owned()
+        };
+        findings.add(rule, at, is, should, remedy).on_absence();
+    }
+    for field in term.match_fields.iter().filter(|field| field.operator == "In") {
+        let known = |name: &String| case.world.cluster.node(name).is_some();
+        if !field.values.iter().any(known) {
+            let is = format!("node {}, which does not exist", field.values.join(" or "));
+            let near = near::node(case, field.values.first().map_or("", String::as_str));
+            let remedy = "name a node that exists; `kubectl get nodes` lists them";
+            findings.add(rule, path, is, near, remedy).on_absence();
         }
     }
-    values.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
-    values.into_iter().take(3).map(|(_, _, _, words)| words).collect()
 }
 
-fn should(key: &str, near: &[String]) -> String {
-    match near {
-        [] => format!("a label that nodes have; no GPU node has {key}"),
-        near => near.join(" or "),
+/// Whether some node's labels pass, asked of every node where the label tells equal nodes apart.
+fn some_node(case: &Case<'_>, key: &str, passes: impl Fn(&crate::k8s::object::Labels) -> bool) -> bool {
+    let cluster = &case.world.cluster;
+    if IDENTITY_LABELS.contains(&key) {
+        return cluster.nodes().any(|node: &Arc<Node>| passes(&node.labels));
     }
-}
-
-fn remedy(key: &str, near: &[String]) -> String {
-    match near {
-        [] => format!("remove {key}, or label the nodes"),
-        [first, ..] => {
-            format!("select {}, if that is what you mean", first.split(" (").next().unwrap_or(first))
-        }
-    }
+    cluster.shapes().any(|shape: &Arc<Shape>| passes(&shape.labels))
 }
 
 fn in_words(expression: &Expression) -> String {

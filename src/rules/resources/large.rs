@@ -2,6 +2,7 @@
 
 use crate::{
     cluster::Kind,
+    k8s::object::PodSpec,
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, offers},
     subject::demand,
@@ -40,21 +41,36 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
                     && i64::from(live.pool.cards_per_node.unwrap_or(u32::MAX)) >= needed
             });
             let Some(most) = most.filter(|most| *most < needed && !larger_may_come) else { continue };
-            let asking = demand::asks(&pod.spec).iter().filter(|ask| ask.resource == resource).count();
-            let is = if asking > 1 {
-                format!("{needed} {resource} at once, from {asking} containers")
-            } else {
-                format!("{needed} {resource} at once")
-            };
+            let is = format!("{needed} {resource} at once{}", from(&pod.spec, &resource, needed));
             findings
                 .add(
                     rule,
                     "spec.containers",
                     is,
                     format!("at most {most}, what the largest node has"),
-                    "ask for fewer, or share one device between the containers by a DRA claim",
+                    remedy(&pod.spec, &resource),
                 )
                 .on_absence();
         }
     }
+}
+
+/// Which containers need so many at once: the most that one of them asks for may already be all.
+fn from(spec: &PodSpec, resource: &str, needed: i64) -> String {
+    let asks = demand::asks(spec);
+    let mut asking = asks.iter().filter(|ask| ask.resource == resource);
+    let alone = asking.clone().find(|ask| ask.count() == Some(needed));
+    match alone {
+        Some(ask) if ask.place.list == "initContainers" => {
+            format!(", in init container {}", ask.container.name)
+        }
+        Some(_) => String::new(),
+        None => format!(", from {} containers", asking.by_ref().count()),
+    }
+}
+
+fn remedy(spec: &PodSpec, resource: &str) -> String {
+    let several = demand::asks(spec).iter().filter(|ask| ask.resource == resource).count() > 1;
+    let share = if several { ", or share one device between the containers by a DRA claim" } else { "" };
+    format!("ask for fewer{share}")
 }

@@ -1,12 +1,11 @@
 //! Names of GPU resources: does anybody offer what is asked for?
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     cluster::{Kind, Shape},
     gpu::resource::{self, GpuResource, ResourceKind, is_gpu_like},
-    k8s::object::Pod,
-    policy::Severity,
+    policy::{Class, Severity},
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, offers},
     subject::demand,
 };
@@ -43,100 +42,172 @@ pub static RESOURCE_NOT_IN_POOL: Rule = Rule {
 
 fn unknown(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     let offered = offers::names(case.world);
+    let nothing_here = !case.world.cluster.shapes().any(|shape| shape.has_gpu());
     for PodCase { prefix, pod, .. } in &case.pods {
         findings.under(prefix);
         for ask in demand::asks(&pod.spec) {
+            let real = RealName::of(ask.resource);
             let known = offered.contains(ask.resource) || ask.is_zero() || is_mig(ask.resource);
-            if known {
+            // That cards are handed out under other names is said by its own rule.
+            if known || real == Some(RealName::Whole) && !offered_by(&all_shapes(case)).is_empty() {
                 continue;
             }
-            let names = offered.iter().map(String::as_str);
-            let (should, remedy) = match resource::nearest(ask.resource, names) {
-                Some(near) => (near.to_owned(), format!("write {near}")),
-                None if offered.is_empty() => (
-                    "a cluster with GPU nodes".to_owned(),
-                    "no node of this cluster offers any GPU".to_owned(),
-                ),
-                None => {
-                    let names: Vec<&str> = offered.iter().map(String::as_str).collect();
-                    (format!("one of {}", names.join(", ")), "ask for a name that is offered".to_owned())
-                }
-            };
-            findings
-                .add(
-                    rule,
-                    format!("{}.resources", ask.path),
-                    format!("{}, which no node offers", ask.resource),
-                    should,
-                    remedy,
-                )
-                .in_container(&ask.container.name)
-                .on_absence();
+            let (should, remedy) = meant(ask.resource, &offered);
+            let is = format!("{}, which no node offers", ask.resource);
+            let finding = findings.add(rule, format!("{}.resources", ask.path), is, should, remedy);
+            finding.in_container(&ask.container.name).on_absence();
+            let qualifies = real == Some(RealName::Qualifier);
+            if qualifies || real.is_some() && nothing_here || may_come_by_class(case) {
+                finding.at_most(Severity::Warn);
+            }
+        }
+    }
+}
+
+/// Names that are right as such, whether or not this cluster has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RealName {
+    /// `nvidia.com/gpu`.
+    Whole,
+    /// Another maker's card.
+    OtherMaker,
+    /// An amount that qualifies a request; its scheduler counts it, and no node advertises it (HAMi).
+    Qualifier,
+}
+
+impl RealName {
+    fn of(name: &str) -> Option<Self> {
+        match GpuResource::parse(name)?.kind() {
+            ResourceKind::Whole => Some(Self::Whole),
+            ResourceKind::OtherVendor => Some(Self::OtherMaker),
+            ResourceKind::Qualifier => Some(Self::Qualifier),
+            _ => None,
+        }
+    }
+}
+
+/// DRA hands out GPUs somewhere, and which names its classes serve is not known.
+fn may_come_by_class(case: &Case<'_>) -> bool {
+    !case.world.cluster.is_synced(Kind::DeviceClass)
+        && case.world.cluster.shapes().any(|shape| shape.assessment.dra)
+}
+
+/// What should stand in place of a name that nobody offers, and the way there.
+fn meant(name: &str, offered: &BTreeSet<String>) -> (String, String) {
+    if RealName::of(name) == Some(RealName::Qualifier) {
+        let should = "an amount that a scheduler of this cluster counts".to_owned();
+        return (should, format!("remove {name}, unless HAMi places the Pod"));
+    }
+    match resource::nearest(name, offered.iter().map(String::as_str)) {
+        Some(near) => (near.to_owned(), format!("write {near}")),
+        None if offered.is_empty() => (
+            "a cluster with GPU nodes".to_owned(),
+            "no node of this cluster offers any GPU now; declare the pool (GpuPool) if an autoscaler adds some"
+                .to_owned(),
+        ),
+        None => {
+            let names: Vec<&str> = offered.iter().map(String::as_str).collect();
+            (format!("one of {}", names.join(", ")), "ask for a name that is offered".to_owned())
         }
     }
 }
 
 fn not_in_pool(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
-    for PodCase { prefix, pod, placement, .. } in &case.pods {
-        findings.under(prefix);
-        let selected = &placement.selected;
+    for pod in &case.pods {
+        findings.under(&pod.prefix);
+        let selected = &pod.placement.selected;
         if selected.is_empty() {
             not_handed_out(case, pod, rule, findings);
             continue;
         }
-        for ask in demand::asks(&pod.spec) {
+        for ask in demand::asks(&pod.pod.spec) {
             let elsewhere = offers::advertisers(case.world, ask.resource).next().is_some();
             let here = selected.iter().any(|shape| offers::units(shape, ask.resource) > 0);
             if here || !elsewhere && !is_whole(ask.resource) || ask.is_zero() || is_mig(ask.resource) {
                 continue;
             }
-            let offered = offered_by(selected);
-            if offered.is_empty() {
+            if offered_by(selected).is_empty() {
                 continue;
             }
             let pools = pools_of(case, selected);
+            let (should, remedy) = other_name(case, pod, selected, &pools);
+            let is = format!("{}, which {pools} does not offer", ask.resource);
             findings
-                .add(
-                    rule,
-                    format!("{}.resources", ask.path),
-                    format!("{}, which {pools} does not offer", ask.resource),
-                    format!("{} ({pools} offers it)", offered.join(" or ")),
-                    format!("write {}, or drop the selector that leads to {pools}", offered.join(" or ")),
-                )
+                .add(rule, format!("{}.resources", ask.path), is, should, remedy)
                 .in_container(&ask.container.name);
         }
     }
 }
 
-/// A whole card where every card is cut or shared under another name. Nodes may be cut anew, so it only warns.
-fn not_handed_out(case: &Case<'_>, pod: &Pod, rule: &'static Rule, findings: &mut Findings) {
-    let all: Vec<Arc<Shape>> = case.world.cluster.shapes().cloned().collect();
-    let offered = offered_by(&all);
-    let known = offers::names(case.world);
-    let elsewhere = |name: &str| case.world.pools.iter().any(|live| live.resources.contains(name));
-    for ask in demand::asks(&pod.spec).iter().filter(|ask| is_whole(ask.resource) && !ask.is_zero()) {
-        if offered.is_empty() || offers::advertisers(case.world, ask.resource).next().is_some() {
-            continue;
+/// What to ask for on the nodes that the Pod selects; never a part of a card for a class that must not have one.
+fn other_name(case: &Case<'_>, pod: &PodCase<'_>, selected: &[Arc<Shape>], pools: &str) -> (String, String) {
+    let class = pod.class.as_deref();
+    let suitable: Vec<Arc<Shape>> =
+        selected.iter().filter(|shape| suits(case, class, shape)).cloned().collect();
+    let offered = offered_by(&suitable);
+    match class.filter(|_| offered.is_empty()) {
+        Some(class) => (
+            format!("a pool for class {}, which {pools} is not", class.name),
+            format!("drop the selector that leads to {pools}"),
+        ),
+        None => {
+            let offered = offered.join(" or ");
+            let remedy = format!("write {offered}, or drop the selector that leads to {pools}");
+            (format!("{offered} ({pools} offers it)"), remedy)
         }
-        // A name that nobody knows is said by its own rule.
-        if !known.contains(ask.resource)
+    }
+}
+
+fn suits(case: &Case<'_>, class: Option<&Class>, shape: &Arc<Shape>) -> bool {
+    let pools = case.world.pools.of_shape(shape);
+    class.is_none_or(|class| pools.is_empty() || pools.iter().any(|live| offers::suits(class, live)))
+}
+
+/// A whole card where every card is cut or shared under another name. Nodes may be cut anew, so it only warns there;
+/// that a plugin renames its units is how the cluster is set up.
+fn not_handed_out(case: &Case<'_>, pod: &PodCase<'_>, rule: &'static Rule, findings: &mut Findings) {
+    let all = all_shapes(case);
+    let elsewhere = |name: &str| case.world.pools.iter().any(|live| live.resources.contains(name));
+    // What is wrong with a fraction, and what to ask for instead, its own rule says.
+    let whole = |ask: &&demand::Ask<'_>| is_whole(ask.resource) && ask.count().is_some_and(|count| count > 0);
+    for ask in demand::asks(&pod.pod.spec).iter().filter(whole) {
+        let offered = offered_by(&all);
+        if offered.is_empty()
+            || offers::advertisers(case.world, ask.resource).next().is_some()
             || elsewhere(ask.resource)
             || offers::dra_backed(case.world).any(|name| name == ask.resource)
         {
             continue;
         }
-        findings
-            .add(
-                rule,
-                format!("{}.resources", ask.path),
-                format!("{}, of which no node has any now", ask.resource),
-                offered.join(" or "),
-                format!("write {}, or wait for a node with whole cards", offered.join(" or ")),
-            )
-            .in_container(&ask.container.name)
-            .on_absence()
-            .at_most(Severity::Warn);
+        let class = pod.class.as_deref();
+        let suitable: Vec<Arc<Shape>> =
+            all.iter().filter(|shape| suits(case, class, shape)).cloned().collect();
+        let names = offered_by(&suitable);
+        let (should, remedy) = match class.filter(|_| names.is_empty()) {
+            Some(class) => (
+                format!(
+                    "a node with whole cards for class {}; here is only {}",
+                    class.name,
+                    offered.join(", ")
+                ),
+                "add such nodes: what is offered here is not for this class".to_owned(),
+            ),
+            None => (
+                names.join(" or "),
+                format!("write {}, or wait for a node with whole cards", names.join(" or ")),
+            ),
+        };
+        let is = format!("{}, of which no node has any now", ask.resource);
+        let finding = findings.add(rule, format!("{}.resources", ask.path), is, should, remedy);
+        finding.in_container(&ask.container.name).on_absence();
+        if offered.iter().any(|name| is_mig(name)) {
+            finding.at_most(Severity::Warn);
+        }
     }
+}
+
+fn all_shapes(case: &Case<'_>) -> Vec<Arc<Shape>> {
+    case.world.cluster.shapes().cloned().collect()
 }
 
 fn offered_by(shapes: &[Arc<Shape>]) -> Vec<String> {

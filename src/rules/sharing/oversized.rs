@@ -3,8 +3,9 @@
 use crate::{
     cluster::Kind,
     gpu::Mode,
-    policy::{Class, PoolTerm, Severity},
-    rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, Skipped},
+    policy::{Class, Severity},
+    rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, Skipped, offers},
+    subject::demand,
     world::LivePool,
 };
 
@@ -27,15 +28,18 @@ pub static OVERSIZED_FOR_CLASS: Rule = Rule {
 const OWN_CHOICE: [&str; 2] = ["selector-matches-no-node", "resource-not-in-pool"];
 
 fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
-    for PodCase { prefix, class, placement, .. } in &case.pods {
+    for PodCase { prefix, class, placement, pod, .. } in &case.pods {
         let Some(class) = class.as_deref().filter(|_| placement.asks_gpu) else { continue };
+        let units = demand::units(&pod.spec);
         let pool = |name: &str| case.world.pools.get(name);
-        let whole = |live: &LivePool| live.pool.mode == Mode::Exclusive && !wants(class, live);
+        let whole = |live: &LivePool| live.pool.mode == Mode::Exclusive && !offers::names_pool(class, live);
         let on_whole =
             placement.candidates.first().and_then(|first| pool(&first.pool)).filter(|live| whole(live));
         let selected = || {
             case.world.pools.iter().find(|live| {
-                live.shapes.iter().any(|shape| placement.selected.contains(shape)) && whole(live)
+                live.shapes.iter().any(|shape| placement.selected.contains(shape))
+                    && whole(live)
+                    && units.keys().any(|name| live.resources.contains(name))
             })
         };
         let taken = on_whole.or_else(|| if placement.candidates.is_empty() { selected() } else { None });
@@ -59,14 +63,6 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             },
         );
     }
-}
-
-/// Whether the class names such pools itself, not only as a last way out.
-fn wants(class: &Class, live: &LivePool) -> bool {
-    class.terms.iter().any(|term| match term {
-        PoolTerm::Named(name) => *name == live.pool.name,
-        PoolTerm::Properties(wanted) => wanted.mode.is_none_or(|mode| mode == live.pool.mode),
-    })
 }
 
 fn is_better(class: &Class, skipped: &Skipped) -> bool {

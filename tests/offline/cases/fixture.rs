@@ -192,7 +192,8 @@ fn read(file: &str, text: &str) -> Fixture {
     of_value(file, raw)
 }
 
-fn of_value(file: &str, raw: Value) -> Fixture {
+/// A case out of what a file says.
+pub fn of_value(file: &str, raw: Value) -> Fixture {
     let read: Result<Fixture, _> = serde_path_to_error::deserialize(&raw);
     let fixture = read.unwrap_or_else(|e| panic!("{file}: {e}"));
     Fixture { file: file.to_owned(), raw, ..fixture }
