@@ -13,13 +13,16 @@ mod explain;
 mod input;
 mod judge;
 mod live;
+mod man;
 pub mod manifests;
 mod output;
 mod pools;
+mod scan;
 mod scheduler_config;
 mod schema;
 mod serve;
 mod snapshot;
+mod test;
 mod world;
 
 use std::{io, process::ExitCode};
@@ -50,6 +53,8 @@ enum Command {
     Serve(Box<serve::Arguments>),
     Demo(demo::Arguments),
     Check(check::Arguments),
+    Test(test::Arguments),
+    Scan(scan::Arguments),
     Pools(pools::Arguments),
     Snapshot(snapshot::Arguments),
     Explain(explain::Arguments),
@@ -57,6 +62,7 @@ enum Command {
     Certs(certs::Arguments),
     SchedulerConfig(scheduler_config::Arguments),
     Completion(completion::Arguments),
+    Man(man::Arguments),
 }
 
 /// Runs the command line and gives the exit status.
@@ -66,6 +72,8 @@ pub fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Test(arguments) => test::run(&arguments),
+        Command::Scan(arguments) => scan::run(&arguments),
         Command::Pools(arguments) => pools::run(&arguments),
         Command::Snapshot(arguments) => snapshot::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
@@ -73,6 +81,7 @@ pub fn main() -> ExitCode {
         Command::Certs(arguments) => certs::run(&arguments),
         Command::SchedulerConfig(arguments) => scheduler_config::run(&arguments),
         Command::Completion(arguments) => completion::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         if is_closed_pipe(&error) {

@@ -20,6 +20,7 @@ mod judge;
 mod patch;
 mod place;
 mod score;
+mod spare;
 mod steer;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,8 @@ use crate::{
 
 pub use evict::{Eviction, Protection, evict, violations};
 pub use fit::{Ask, Need, Promise, Promised, Reach, fit};
+pub use judge::{Concern, relevance};
+pub use place::pools_of;
 
 /// The product: what is to happen with a subject, and why. Webhook, extender, command line, page and
 /// metrics all read this value.
@@ -62,6 +65,8 @@ pub struct Decision {
     pub findings: Vec<Finding>,
     /// What follows.
     pub verdict: Verdict,
+    /// Name of the AdmissionPolicy in force.
+    pub policy: Arc<str>,
     /// The action of the policy in force.
     pub action: Severity,
     /// Whether another policy could be in force: the Namespace is not in the picture, and its labels choose.

@@ -24,6 +24,7 @@ mod tree;
 pub use builtin::built_in;
 pub use error::{PolicyError, PolicyWarning, Position};
 pub use load::{SourceFile, compile, is_policy_file};
-pub use raw::schema;
+pub use raw::{schema, test_schema};
 pub use recognize::{Answer, Match, Recognition, Seen, Strength, recognize};
+pub use scope::{NOTICE, Term, wildcard};
 pub use set::*;

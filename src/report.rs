@@ -5,10 +5,14 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
 
+pub mod explain;
 pub mod json;
 pub mod junit;
+pub mod openreports;
+pub mod policy_tests;
 pub mod rules_doc;
 pub mod sarif;
+pub mod scan;
 pub mod table;
 pub mod text;
 

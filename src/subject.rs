@@ -9,6 +9,7 @@ pub mod demand;
 pub mod engine;
 mod read;
 pub mod relevant;
+pub mod suppress;
 pub mod templates;
 
 use std::sync::Arc;

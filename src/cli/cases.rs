@@ -1,81 +1,20 @@
-//! Test cases of a policy repository: one file a case, with a cluster, manifests and what is expected.
-//!
-//! ```yaml
-//! apiVersion: sluice.dev/v1alpha1
-//! kind: PolicyTest
-//! metadata: {name: llm}
-//! spec:
-//!   description: an LLM gets whole cards
-//!   cluster: ../clusters/four-pools.yaml   # from this file
-//!   manifests: [ … ]                       # objects, as they would be applied
-//!   expect:                                # one entry for each manifest, in order
-//!   - verdict: allow
-//!     class: llm
-//!     pools: [h100-80gb-exclusive]         # exactly, in order of preference
-//!     rules: []                            # of what is shown, exactly
-//!     changes: [affinity-added]            # at least
-//!     nodes: [h100-whole-1]                # that fit, exactly
-//! ```
-//! What an entry leaves out is not compared.
+//! Tests of a policy repository (`policy::raw::PolicyTest`): read, and what was seen compared with what was
+//! expected.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, ensure};
-use serde::Deserialize;
 use serde_json::Value;
 
-use crate::k8s::yaml;
-
-/// One case.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Case {
-    #[serde(rename = "apiVersion")]
-    api_version: String,
-    kind: String,
-    /// Its name.
-    pub metadata: Metadata,
-    /// What it holds.
-    pub spec: Spec,
-}
-
-/// `metadata` of a case.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Metadata {
-    /// Name, unique among the cases.
-    pub name: String,
-}
-
-/// `spec` of a case.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Spec {
-    /// What it shows, in one line.
-    #[serde(default)]
-    pub description: String,
-    /// File of the cluster, from the folder of the case.
-    pub cluster: String,
-    /// Objects, as they would be applied.
-    pub manifests: Vec<Value>,
-    /// What is expected of each.
-    pub expect: Vec<Expectation>,
-}
-
-/// What is expected of one object; what is absent is not compared.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Expectation {
-    verdict: Option<String>,
-    class: Option<String>,
-    pools: Option<Vec<String>>,
-    rules: Option<BTreeSet<String>>,
-    changes: Option<BTreeSet<String>>,
-    nodes: Option<BTreeSet<String>>,
-}
+use super::input;
+use crate::{
+    k8s::yaml,
+    policy::raw::{Expectation, PatchPart, PolicyTest},
+    report::policy_tests::Difference,
+};
 
 /// What came of one object.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Seen {
     /// `allow`, `warn` or `deny`.
     pub verdict: String,
@@ -87,67 +26,132 @@ pub(super) struct Seen {
     pub rules: BTreeSet<String>,
     /// Rules of the changes.
     pub changes: BTreeSet<String>,
+    /// Operations of the patch.
+    pub patch: Vec<Value>,
     /// Nodes that fit; `None` where nobody asked.
     pub nodes: Option<BTreeSet<String>>,
+    /// Of every node that was asked its word and the rule that stands against it.
+    pub fit: BTreeMap<String, (String, String)>,
+    /// What is known of rules, pools and nodes by name, for who wonders about one.
+    pub reasons: BTreeMap<String, String>,
 }
 
-impl Case {
-    /// Reads a case.
-    ///
-    /// # Errors
-    /// What is wrong with it, beginning with `file`.
-    pub fn read(file: &str, text: &str) -> anyhow::Result<Self> {
-        let mut documents = yaml::documents(text);
-        let document = documents.next().with_context(|| format!("{file} is empty"))?;
-        let document = document.map_err(|fault| anyhow::anyhow!("{file}:{fault}"))?;
-        ensure!(documents.next().is_none(), "{file} holds several documents; one case is one file");
-        let case: Self = serde_path_to_error::deserialize(&document.value)
-            .map_err(|error| anyhow::anyhow!("{file}: {}: {}", error.path(), error.inner()))?;
-        let is_test = case.api_version == "sluice.dev/v1alpha1" && case.kind == "PolicyTest";
-        ensure!(is_test, "{file} is no PolicyTest of sluice.dev/v1alpha1");
-        let (manifests, expected) = (case.spec.manifests.len(), case.spec.expect.len());
-        ensure!(manifests == expected, "{file}: {manifests} manifests and {expected} entries under expect");
-        Ok(case)
+/// Reads a test. A text of another kind is none.
+///
+/// # Errors
+/// What is wrong with it, beginning with file and line.
+pub(super) fn read(file: &str, text: &str) -> anyhow::Result<PolicyTest> {
+    let mut documents = yaml::documents(text);
+    let document = documents.next().with_context(|| format!("{file} is empty"))?;
+    let document = document.map_err(|fault| anyhow::anyhow!("{file}:{fault}"))?;
+    ensure!(documents.next().is_none(), "{file} holds several documents; one test is one file");
+    let test: PolicyTest = serde_path_to_error::deserialize(&document.value).map_err(|error| {
+        let path = error.path().to_string();
+        let keys = input::keys(&path);
+        let line = document.places().line(keys.iter().map(String::as_str));
+        anyhow::anyhow!("{file}:{line}: {path}: {}", error.inner())
+    })?;
+    ensure!(!test.spec.expect.is_empty(), "{file}: nothing is expected, so nothing is tested");
+    Ok(test)
+}
+
+/// Where what was seen differs.
+pub(super) fn differences(expected: &Expectation, seen: &Seen) -> Vec<Difference> {
+    let mut found = Found { seen, differences: Vec::new() };
+    if let Some(verdict) = expected.verdict.filter(|verdict| verdict.as_str() != seen.verdict) {
+        found.plain("verdict", verdict.as_str(), &seen.verdict);
+    }
+    if let Some(class) = expected.class.as_ref().filter(|class| **class != seen.class) {
+        found.plain("class", &or_none(class), &or_none(&seen.class));
+    }
+    if let Some(pools) = expected.pools.as_ref().filter(|pools| **pools != seen.pools) {
+        found.lists("pools", pools.iter(), seen.pools.iter());
+    }
+    if let Some(rules) = expected.rules.as_ref().filter(|rules| **rules != seen.rules) {
+        found.lists("rules", rules.iter(), seen.rules.iter());
+    }
+    if let Some(changes) = expected.changes.as_ref().filter(|changes| !changes.is_subset(&seen.changes)) {
+        found.plain("changes", &format!("at least {}", list(changes)), &list(&seen.changes));
+    }
+    for part in
+        expected.patch.iter().filter(|part| !seen.patch.iter().any(|operation| holds(part, operation)))
+    {
+        found.patch(part);
+    }
+    match (&expected.nodes, &seen.nodes) {
+        (Some(wanted), Some(got)) if wanted != got => found.lists("nodes", wanted.iter(), got.iter()),
+        (Some(wanted), None) => found.plain("nodes", &list(wanted), "no question, it was refused"),
+        _ => {}
+    }
+    for (node, wanted) in &expected.fit {
+        let wanted = wanted.as_str();
+        let (word, rule) =
+            seen.fit.get(node).cloned().unwrap_or_else(|| ("no such node".into(), String::new()));
+        if wanted != word && wanted != rule {
+            let got = if rule.is_empty() { word } else { format!("{word} by {rule}") };
+            found.plain("fit", &format!("{wanted} on {node}"), &got);
+        }
+    }
+    found.differences
+}
+
+struct Found<'a> {
+    seen: &'a Seen,
+    differences: Vec<Difference>,
+}
+
+impl Found<'_> {
+    fn plain(&mut self, what: &'static str, expected: &str, got: &str) {
+        let (expected, got) = (expected.to_owned(), got.to_owned());
+        self.differences.push(Difference { what, expected, got, details: Vec::new() });
+    }
+
+    /// With a line for each name that only one of the two has.
+    fn lists<'a>(
+        &mut self,
+        what: &'static str,
+        expected: impl Iterator<Item = &'a String> + Clone,
+        got: impl Iterator<Item = &'a String> + Clone,
+    ) {
+        let named = |sign: char, name: &String| match self.seen.reasons.get(name) {
+            Some(reason) => format!("{sign} {name}  {reason}"),
+            None => format!("{sign} {name}"),
+        };
+        let missing = expected.clone().filter(|name| !got.clone().any(|other| other == *name));
+        let added = got.clone().filter(|name| !expected.clone().any(|other| other == *name));
+        let details =
+            missing.map(|name| named('-', name)).chain(added.map(|name| named('+', name))).collect();
+        self.differences.push(Difference { what, expected: list(expected), got: list(got), details });
+    }
+
+    /// With the operations that there are.
+    fn patch(&mut self, part: &PatchPart) {
+        let op = part.op.as_deref().unwrap_or("any operation");
+        let value = part.value.as_ref().map_or_else(String::new, |value| format!(" with {value}"));
+        let details = self.seen.patch.iter().map(|operation| format!("+ {operation}")).collect();
+        let (expected, got) = (format!("{op} at {}{value}", part.path), "none such".to_owned());
+        self.differences.push(Difference { what: "patch", expected, got, details });
     }
 }
 
-impl Expectation {
-    /// Where what was seen differs, a line each.
-    pub fn differences(&self, seen: &Seen) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut differ = |what: &str, wanted: String, got: String| {
-            lines.push(format!("{what}: expected {wanted}, got {got}"));
-        };
-        match &self.verdict {
-            Some(verdict) if *verdict != seen.verdict => {
-                differ("verdict", verdict.clone(), seen.verdict.clone())
-            }
-            _ => {}
+/// Whether an operation of a patch is what was expected of one.
+fn holds(part: &PatchPart, operation: &Value) -> bool {
+    let path = operation["path"].as_str().unwrap_or_default();
+    part.op.as_ref().is_none_or(|op| operation["op"] == *op.as_str())
+        && crate::policy::wildcard(&part.path, path)
+        && part.value.as_ref().is_none_or(|value| includes(&operation["value"], value))
+}
+
+/// Whether a value is the wanted one; an object may have more fields.
+fn includes(value: &Value, wanted: &Value) -> bool {
+    match (value, wanted) {
+        (Value::Object(value), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, wanted)| value.get(key).is_some_and(|value| includes(value, wanted)))
         }
-        match &self.class {
-            Some(class) if *class != seen.class => differ("class", class.clone(), or_none(&seen.class)),
-            _ => {}
+        (Value::Array(values), Value::Array(wanted)) => {
+            values.len() == wanted.len() && values.iter().zip(wanted).all(|(v, w)| includes(v, w))
         }
-        match &self.pools {
-            Some(pools) if *pools != seen.pools => differ("pools", list(pools), list(&seen.pools)),
-            _ => {}
-        }
-        match &self.rules {
-            Some(rules) if *rules != seen.rules => differ("rules", list(rules), list(&seen.rules)),
-            _ => {}
-        }
-        match &self.changes {
-            Some(changes) if !changes.is_subset(&seen.changes) => {
-                differ("changes", format!("at least {}", list(changes)), list(&seen.changes));
-            }
-            _ => {}
-        }
-        match (&self.nodes, &seen.nodes) {
-            (Some(wanted), Some(got)) if wanted != got => differ("nodes", list(wanted), list(got)),
-            (Some(wanted), None) => differ("nodes", list(wanted), "no question, it was refused".to_owned()),
-            _ => {}
-        }
-        lines
+        _ => value == wanted,
     }
 }
 
@@ -160,55 +164,4 @@ fn or_none(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CASE: &str = "apiVersion: sluice.dev/v1alpha1\nkind: PolicyTest\nmetadata: {name: a}\n\
-                        spec: {cluster: c.yaml, manifests: [{kind: Pod}], expect: [{verdict: allow, nodes: [node-1]}]}\n";
-
-    fn seen() -> Seen {
-        Seen { verdict: "allow".into(), nodes: Some(BTreeSet::from(["node-1".into()])), ..Seen::default() }
-    }
-
-    #[test]
-    fn what_is_expected_and_seen_makes_no_difference_and_what_is_left_out_is_not_compared() {
-        let case = Case::read("a.yaml", CASE).expect("a case");
-        let seen = Seen { class: "llm".into(), pools: vec!["p".into()], ..seen() };
-        assert_eq!(case.spec.expect[0].differences(&seen), Vec::<String>::new());
-    }
-
-    #[test]
-    fn every_difference_is_told() {
-        let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
-        let expected = Expectation {
-            verdict: Some("deny".into()),
-            class: Some("llm".into()),
-            pools: Some(vec!["p".into()]),
-            rules: words(&["r"]),
-            changes: words(&["c"]),
-            nodes: words(&["node-2"]),
-        };
-        assert_eq!(
-            expected.differences(&seen()),
-            [
-                "verdict: expected deny, got allow",
-                "class: expected llm, got none",
-                "pools: expected p, got none",
-                "rules: expected r, got none",
-                "changes: expected at least c, got none",
-                "nodes: expected node-2, got node-1",
-            ]
-        );
-        let refused = Seen { nodes: None, ..seen() };
-        let nodes = Expectation { nodes: words(&["node-2"]), ..Expectation::default() };
-        assert_eq!(nodes.differences(&refused), ["nodes: expected node-2, got no question, it was refused"]);
-    }
-
-    #[test]
-    fn a_case_with_a_misspelt_key_or_a_missing_expectation_is_no_case() {
-        let misspelt = Case::read("a.yaml", &CASE.replace("verdict", "verdikt"));
-        assert!(misspelt.is_err_and(|error| error.to_string().starts_with("a.yaml: spec.expect[0]")));
-        let missing = Case::read("a.yaml", &CASE.replace("{verdict: allow, nodes: [node-1]}", ""));
-        assert!(missing.is_err_and(|error| error.to_string().contains("1 manifests and 0 entries")));
-    }
-}
+mod tests;

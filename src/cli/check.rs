@@ -73,11 +73,21 @@ enum Form {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FailOn {
+pub(super) enum FailOn {
     /// Something is refused
     Deny,
     /// Something is refused or warned about
     Warn,
+}
+
+impl FailOn {
+    /// The verdict from which something failed.
+    pub const fn threshold(self) -> VerdictWord {
+        match self {
+            Self::Deny => VerdictWord::Deny,
+            Self::Warn => VerdictWord::Warn,
+        }
+    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -171,14 +181,12 @@ impl<'a> Run<'a> {
             other_documents: self.others.get(),
             unreadable: self.faults.borrow().len(),
             cluster: self.arguments.world.has_cluster(),
+            exceptions: report::table::exceptions(&self.judge.world.policies, self.judge.now),
         }
     }
 
     fn threshold(&self) -> VerdictWord {
-        match self.arguments.fail_on {
-            FailOn::Deny => VerdictWord::Deny,
-            FailOn::Warn => VerdictWord::Warn,
-        }
+        self.arguments.fail_on.threshold()
     }
 
     fn status(&self) -> ExitCode {

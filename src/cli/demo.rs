@@ -11,11 +11,11 @@ use anyhow::Context;
 use serde_json::Value;
 
 use self::{client::Client, story::Story};
-use super::{REFUSED, cases::Case, input, output, world};
+use super::{REFUSED, cases, input, output, world};
 use crate::{
     k8s::yaml,
     policy,
-    report::table,
+    report::{policy_tests::Difference, table},
     rules,
     serve::{Fixed, Options, Server},
     telemetry::{self, Telemetry},
@@ -68,7 +68,7 @@ const CASES: [(&str, &str); 8] = [
 struct Row {
     name: String,
     seen: super::cases::Seen,
-    differences: Vec<String>,
+    differences: Vec<Difference>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -90,9 +90,9 @@ async fn play(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     introduce(&mut out, &world)?;
     let mut rows = Vec::new();
     for (file, text) in CASES {
-        let case = Case::read(file, text)?;
+        let case = cases::read(file, text)?;
         anyhow::ensure!(
-            case.spec.cluster == CLUSTER_OF_CASES,
+            case.spec.cluster.as_deref() == Some(CLUSTER_OF_CASES),
             "{file} wants another cluster than {}",
             CLUSTER.0
         );
@@ -100,7 +100,7 @@ async fn play(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             let story = story::tell(&client, &world, pod).await.with_context(|| file.to_owned())?;
             print::story(&mut out, &case.metadata.name, &case.spec.description, &story)?;
             let Story { seen, .. } = story;
-            let differences = expected.differences(&seen);
+            let differences = cases::differences(expected, &seen);
             rows.push(Row { name: case.metadata.name.clone(), seen, differences });
         }
     }

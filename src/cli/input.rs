@@ -80,7 +80,19 @@ pub(super) fn objects_of(path: &Path) -> anyhow::Result<Vec<Value>> {
     Ok(objects)
 }
 
+/// The kinds of the documents of a text, as far as they can be read.
+pub(super) fn kinds(text: &str) -> impl Iterator<Item = String> {
+    yaml::documents(text).filter_map(|document| document.ok()?.value["kind"].as_str().map(str::to_owned))
+}
+
 impl Object {
+    /// An object that stands in no document of its own.
+    pub fn of_value(mut value: Value, file: &str, namespace: &str) -> Self {
+        give_namespace(&mut value, namespace);
+        let source = SourcePlace { file: file.to_owned(), document: 1, line: 1, template: None };
+        Self { value: Arc::new(value), source, text: (Arc::from(""), 1), item: None }
+    }
+
     /// Where its fields stand; reads its document once more.
     pub fn places(&self) -> ObjectPlaces {
         let (text, first_line) = &self.text;
@@ -133,7 +145,13 @@ impl Input {
     fn add(&mut self, file: &str, document: yaml::Document<'_>, namespace: &str) {
         let (text, first_line) = document.source();
         let text = (Arc::from(text), first_line);
-        let place = |line| SourcePlace { file: file.to_owned(), document: document.index, line };
+        let template = template_of(&text.0);
+        let place = |line| SourcePlace {
+            file: file.to_owned(),
+            document: document.index,
+            line,
+            template: template.clone(),
+        };
         let is_list = document.value["kind"].as_str().is_some_and(|kind| kind.ends_with("List"))
             && document.value["items"].is_array();
         let lines: Vec<usize> =
@@ -159,6 +177,13 @@ impl Input {
     }
 }
 
+/// `helm template` writes above each document which file of the chart made it.
+fn template_of(text: &str) -> Option<String> {
+    let mut comments = text.lines().take_while(|line| line.is_empty() || line.starts_with(['#', '-']));
+    let template = comments.find_map(|line| line.strip_prefix("# Source: "))?;
+    Some(template.trim().to_owned())
+}
+
 fn text_of(path: &Path) -> anyhow::Result<(String, String)> {
     let name = path.to_string_lossy().into_owned();
     let bytes = if name == "-" {
@@ -173,7 +198,7 @@ fn text_of(path: &Path) -> anyhow::Result<(String, String)> {
 }
 
 /// Hidden folders are no manifests: `.git`, and `..data` of a mounted ConfigMap, whose files show beside it.
-fn files_below(folder: &Path, files: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
+pub(super) fn files_below(folder: &Path, files: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
     let cannot = || format!("{} cannot be read", folder.display());
     for entry in fs::read_dir(folder).with_context(cannot)? {
         let path = entry.with_context(cannot)?.path();
@@ -214,7 +239,7 @@ fn give_namespace(value: &mut Value, namespace: &str) {
 }
 
 /// The keys of a field path: `a.b[0]["c.d/e"]` is a, b, 0, c.d/e.
-fn keys(path: &str) -> Vec<String> {
+pub(super) fn keys(path: &str) -> Vec<String> {
     let mut keys = Vec::new();
     let mut rest = path;
     while !rest.is_empty() {

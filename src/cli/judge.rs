@@ -11,7 +11,7 @@ use crate::{
     decide::{Ask, Decision, Reach, decide},
     policy::Severity,
     report::{NodeResult, ObjectResult, VerdictWord},
-    subject::{Facts, Reading, read},
+    subject::{Facts, Reading, Subject, read},
     world::World,
 };
 
@@ -35,6 +35,16 @@ pub(super) struct Judge {
     pub nodes: bool,
     /// Seconds since the Unix epoch.
     pub now: i64,
+}
+
+/// A judged object.
+pub(super) struct Look {
+    /// What was judged.
+    pub subject: Box<Subject>,
+    /// The decision.
+    pub decision: Decision,
+    /// What is reported of it.
+    pub result: ObjectResult,
 }
 
 /// What became of an object.
@@ -67,12 +77,23 @@ pub(super) fn overlay(world: &World, objects: &[Object]) -> Result<World, Vec<St
 impl Judge {
     /// Judges one object.
     pub fn judge(&self, object: &Object) -> Judged {
+        match self.look(object) {
+            Ok(look) => Judged::Result(Box::new(look.result)),
+            Err(judged) => judged,
+        }
+    }
+
+    /// Judges one object and keeps what the result was made of.
+    ///
+    /// # Errors
+    /// What became of an object that cannot be judged.
+    pub fn look(&self, object: &Object) -> Result<Look, Judged> {
         let subject = match read(object.value.clone(), None, Facts::of_file(self.now)) {
             Reading::Subject(subject) => subject,
-            Reading::NotOurs => return Judged::NotOurs,
+            Reading::NotOurs => return Err(Judged::NotOurs),
             Reading::Unreadable(why) => {
                 let line = object.places().line(&why.path);
-                return Judged::Unreadable(format!("{}:{line}: {why}", object.source.file));
+                return Err(Judged::Unreadable(format!("{}:{line}: {why}", object.source.file)));
             }
         };
         let decision = decide(&self.world, &subject);
@@ -88,7 +109,7 @@ impl Judge {
         if self.nodes {
             result.nodes = self.nodes(&decision);
         }
-        Judged::Result(Box::new(result))
+        Ok(Look { subject, decision, result })
     }
 
     /// Asked of single Pods that concern us; a template makes Pods of several kinds.

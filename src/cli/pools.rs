@@ -89,6 +89,33 @@ fn as_table(out: &mut impl Write, world: &World) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A pool in words, for `sluice explain POOL`.
+pub(super) fn text(live: &LivePool, world: &World) -> String {
+    let mut lines = vec![
+        format!("pool {}, {}, {}", live.pool.name, origin(live), standing(&live.standing).0),
+        String::new(),
+        format!("nodes: {}", live.node_names(&world.cluster).join(", ")),
+        format!("resources: {}", live.resources.iter().cloned().collect::<Vec<_>>().join(", ")),
+    ];
+    lines.extend(live.model.as_ref().map(|model| format!("model: {model}")));
+    lines.extend(live.memory.map(|memory| format!("memory of a unit: {memory}")));
+    let taints = live.guarding_taints();
+    lines.extend(taints.iter().map(|taint| format!("taint: {}={}:{}", taint.key, taint.value, taint.effect)));
+    lines.extend(facts(live));
+    let accept = |class: &&std::sync::Arc<crate::policy::Class>| {
+        class
+            .terms
+            .iter()
+            .any(|term| crate::decide::pools_of(world, term).any(|of| of.pool.name == live.pool.name))
+    };
+    let classes: Vec<&str> = world.policies.classes.iter().filter(accept).map(|class| &*class.name).collect();
+    lines.push(format!(
+        "classes that want it: {}",
+        if classes.is_empty() { "none".to_owned() } else { classes.join(", ") }
+    ));
+    lines.join("\n") + "\n"
+}
+
 /// How the mode is known, what the cards can do of MIG, and what speaks against the pool.
 fn facts(live: &LivePool) -> Vec<String> {
     let mut facts: Vec<String> = live.why().into_iter().map(|why| format!("mode: {why}")).collect();
@@ -154,7 +181,8 @@ fn as_json(world: &World) -> Value {
     })
 }
 
-fn pool(live: &LivePool, world: &World) -> Value {
+/// Everything that is known of a pool.
+pub(super) fn pool(live: &LivePool, world: &World) -> Value {
     let (state, reasons) = standing(&live.standing);
     let nodes: Vec<String> = live.node_names(&world.cluster).iter().map(ToString::to_string).collect();
     json!({

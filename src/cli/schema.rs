@@ -7,10 +7,11 @@ use clap::ValueEnum;
 use super::output;
 use crate::report;
 
-/// Print the JSON Schema of the policy files or of the report
+/// Print the JSON Schema of the policy files, of their tests or of the report
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sluice schema > policies/schema.json
+  sluice schema tests > policies/tests/schema.json
   sluice schema report")]
 pub(super) struct Arguments {
     /// What the schema describes
@@ -23,6 +24,8 @@ pub(super) struct Arguments {
 enum Subject {
     /// The files of a policy directory
     Policies,
+    /// The tests of a policy directory, for `sluice test`
+    Tests,
     /// The report of `sluice check -o json`
     Report,
 }
@@ -30,6 +33,7 @@ enum Subject {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let schema = match arguments.of {
         Subject::Policies => crate::policy::schema(),
+        Subject::Tests => crate::policy::test_schema(),
         Subject::Report => report::json::schema(),
     };
     let mut out = output::standard();

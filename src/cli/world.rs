@@ -8,7 +8,10 @@ use std::{
 use anyhow::bail;
 use serde_json::Value;
 
-use super::{input, live, output};
+use super::{
+    input::{self, Object},
+    live, output,
+};
 use crate::{
     cluster::Cluster,
     live::policies::PolicyFolder,
@@ -98,6 +101,29 @@ impl WorldArguments {
             (None, None) => Cluster::none(),
         };
         Ok(World { features: self.features.features(), ..World::new(policies, cluster) })
+    }
+
+    /// Reads policies and cluster, and gives every object of the cluster beside.
+    ///
+    /// # Errors
+    /// As [`WorldArguments::world`].
+    pub fn world_and_objects(&self) -> anyhow::Result<(World, Vec<Object>)> {
+        let policies = policies(self.policies.as_deref())?;
+        let (name, objects) = match (&self.cluster, &self.context) {
+            (Some(file), _) => {
+                let read = input::read(std::slice::from_ref(file), "default")?;
+                anyhow::ensure!(read.faults.is_empty(), "{}", read.faults.join("\nerror: "));
+                (file.to_string_lossy().into_owned(), read.objects)
+            }
+            (None, context) => {
+                let documents = live::run(live::documents(context.as_deref()))?;
+                let objects =
+                    documents.into_iter().map(|object| Object::of_value(object, "", "default")).collect();
+                (context.clone().unwrap_or_default(), objects)
+            }
+        };
+        let cluster = cluster_of(&name, objects.iter().map(|object| Value::clone(&object.value)))?;
+        Ok((World::new(policies, cluster), objects))
     }
 }
 

@@ -24,6 +24,7 @@ pub const POD_ANNOTATIONS: &[&str] = &[
     "sluice.dev/fallback",
     "sluice.dev/pools",
     "sluice.dev/revision",
+    "sluice.dev/suppress",
 ];
 
 /// A Pod on a GPU, or one that waits for one. Finished Pods hold nothing and are not kept.

@@ -150,6 +150,7 @@ fn too_complex(terms: usize) -> Finding {
             .to_owned(),
         on_absence: false,
         excepted_by: None,
+        suppressed: None,
     }
 }
 

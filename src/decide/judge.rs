@@ -36,6 +36,17 @@ pub(super) struct Judged {
     pub changed: Value,
 }
 
+/// Why a Pod concerns us in a World.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concern {
+    /// What it says itself.
+    Because(Relevance),
+    /// Its selector and affinity choose nodes with GPUs only.
+    OnlyGpuNodes,
+    /// It does not.
+    None,
+}
+
 /// Requests that are never judged: objects being deleted, deletions and connections, what a controller
 /// makes of an object that was judged, and changes of a Pod that leave its containers alone.
 pub(super) fn is_exempt_request(subject: &Subject) -> bool {
@@ -68,6 +79,7 @@ pub(super) fn nothing_to_say(world: &World, subject: &Subject) -> Decision {
         changes: Vec::new(),
         findings: Vec::new(),
         verdict: Verdict::Allow,
+        policy: policy.name.clone(),
         action: policy.action,
         awaits_namespace: false,
         not_judged: Vec::new(),
@@ -93,7 +105,7 @@ pub(super) fn judge(world: &World, subject: &Subject) -> Judged {
     };
     let mut pods = Vec::new();
     for (prefix, pod, count) in subject.pods() {
-        if is_relevant(world, pod) {
+        if relevance(world, pod) != Concern::None {
             judged.relevant = true;
             pods.push(judge_pod(world, subject, &policy, &mut judged, PodOf { prefix, pod, count }));
         }
@@ -208,9 +220,14 @@ fn may_change(subject: &Subject, pod: &Pod) -> bool {
     }
 }
 
-fn is_relevant(world: &World, pod: &Pod) -> bool {
-    relevant::relevance(pod, world.pools.guarding_taints()) != Relevance::None
-        || place::only_gpu_nodes(world, pod)
+/// Whether a Pod concerns us in this World, and why.
+#[must_use]
+pub fn relevance(world: &World, pod: &Pod) -> Concern {
+    match relevant::relevance(pod, world.pools.guarding_taints()) {
+        Relevance::None if place::only_gpu_nodes(world, pod) => Concern::OnlyGpuNodes,
+        Relevance::None => Concern::None,
+        why => Concern::Because(why),
+    }
 }
 
 fn policy_of(world: &World, subject: &Subject) -> Arc<AdmissionPolicy> {

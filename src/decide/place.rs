@@ -76,6 +76,11 @@ pub(super) fn place(
     Placed { placement, rewrite }
 }
 
+/// The live pools that a term of a class speaks of, whatever a Pod asks for.
+pub fn pools_of<'a>(world: &'a World, term: &'a PoolTerm) -> impl Iterator<Item = &'a LivePool> {
+    world.pools.iter().filter(move |pool| matches_term(term, pool))
+}
+
 /// Whether a Pod's selector and affinity choose nodes, and only nodes with GPUs.
 pub(super) fn only_gpu_nodes(world: &World, pod: &Pod) -> bool {
     if !relevant::chooses_nodes(&pod.spec) || !world.cluster.is_synced(Kind::Node) {
@@ -100,7 +105,7 @@ fn walk(world: &World, class: &Class, ask: &Ask<'_>, placement: &mut Placement) 
         if rank == last && !placement.candidates.is_empty() {
             break;
         }
-        let pools: Vec<&LivePool> = world.pools.iter().filter(|pool| matches_term(term, pool)).collect();
+        let pools: Vec<&LivePool> = pools_of(world, term).collect();
         if pools.is_empty() && rank < last {
             placement.skipped.push(absent(world, term, rank));
         }

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::{
     Decision, STAMP, Verdict, identity,
     judge::{Judged, effective},
-    patch,
+    patch, spare,
 };
 use crate::{
-    policy::Severity,
+    policy::{AdmissionPolicy, Severity},
     rules::{self, Case, Change, Edit, Finding, Findings, PodCase},
     subject::{Body, Stage, Subject, stamp},
     world::World,
@@ -18,15 +18,10 @@ use crate::{
 pub(super) fn conclude(world: &World, subject: &Subject, judged: Judged) -> Decision {
     let Judged { policy, class, placement, mut changes, mut findings, not_judged, relevant, need, changed } =
         judged;
-    let stale = is_stale(world, subject, policy.max_picture_age);
-    for finding in &mut findings {
-        except(world, subject, finding);
-        finding.severity = effective(&policy, finding);
-        if stale && finding.on_absence {
-            finding.severity = finding.severity.min(Severity::Warn);
-        }
+    if relevant {
+        spare::spare(world, subject, &policy, &mut findings);
     }
-    sort(&mut findings);
+    weigh(world, subject, &policy, &mut findings);
     let worst = findings.iter().map(|finding| finding.severity).max();
     let verdict = match worst {
         Some(Severity::Deny) => Verdict::Deny,
@@ -43,6 +38,7 @@ pub(super) fn conclude(world: &World, subject: &Subject, judged: Judged) -> Deci
         changes: Vec::new(),
         findings,
         verdict,
+        policy: policy.name.clone(),
         action: policy.action,
         awaits_namespace: relevant && awaits_namespace(world, subject),
         not_judged,
@@ -62,6 +58,19 @@ fn awaits_namespace(world: &World, subject: &Subject) -> bool {
     !namespace.is_empty()
         && world.cluster.namespace(namespace).is_none()
         && world.policies.hangs_on_labels(namespace)
+}
+
+/// Gives every finding the severity that it has under the policy, and their order.
+fn weigh(world: &World, subject: &Subject, policy: &AdmissionPolicy, findings: &mut Vec<Finding>) {
+    let stale = is_stale(world, subject, policy.max_picture_age);
+    for finding in findings.iter_mut() {
+        finding.severity = effective(policy, finding);
+        spare::lower(finding);
+        if stale && finding.on_absence {
+            finding.severity = finding.severity.min(Severity::Warn);
+        }
+    }
+    sort(findings);
 }
 
 /// What placement has to say where no rule said it already.
@@ -198,19 +207,6 @@ fn stamp_missing(case: &Case<'_>, pod: &PodCase<'_>, findings: &mut Findings) {
             "the record of a decision",
             "create it again once the webhook answers; `kubectl get pods -n sluice-system` shows its state",
         );
-    }
-}
-
-fn except(world: &World, subject: &Subject, finding: &mut Finding) {
-    let labels = subject.pods().next().map(|(_, pod, _)| pod.metadata.labels.clone()).unwrap_or_default();
-    let now = subject.facts.now;
-    let covering =
-        world.policies.exceptions.iter().find(|exception| {
-            exception.covers(finding.rule, &subject.namespace, &subject.name, &labels, now)
-        });
-    if let Some(exception) = covering {
-        finding.severity = Severity::Audit;
-        finding.excepted_by = Some(exception.name.clone());
     }
 }
 

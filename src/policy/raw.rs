@@ -9,6 +9,7 @@ mod class;
 mod common;
 mod exception;
 mod pool;
+mod test;
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -18,6 +19,7 @@ pub use class::*;
 pub use common::*;
 pub use exception::*;
 pub use pool::*;
+pub use test::*;
 
 /// The group of our kinds.
 pub const GROUP: &str = "sluice.dev";
@@ -88,6 +90,15 @@ pub fn schema() -> Value {
         "allOf": choices,
         "definitions": definitions,
     })
+}
+
+/// The JSON Schema of [`PolicyTest`], draft 7 as [`schema`].
+#[must_use]
+pub fn test_schema() -> Value {
+    let mut schema: Value =
+        SchemaSettings::draft07().into_generator().into_root_schema_for::<PolicyTest>().into();
+    unwrap_lines(&mut schema);
+    schema
 }
 
 fn choice(kind: Kind) -> Value {

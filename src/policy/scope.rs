@@ -75,6 +75,34 @@ impl Exception {
     }
 }
 
+/// Seconds before the end of an exception from which on it is told of: two weeks, in which its owner can act.
+pub const NOTICE: i64 = 14 * 24 * 3600;
+
+/// How an exception stands at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// It holds.
+    Holds,
+    /// It holds, and ends within [`NOTICE`]; days that are left, the last one counted.
+    Ends(i64),
+    /// It is void, since so many days.
+    Expired(i64),
+}
+
+impl Exception {
+    /// How it stands at `now` (Unix seconds).
+    #[must_use]
+    pub fn term(&self, now: i64) -> Term {
+        const DAY: i64 = 24 * 3600;
+        let left = self.expires.saturating_sub(now);
+        match left {
+            ..=0 => Term::Expired(left.saturating_neg() / DAY),
+            1..=NOTICE => Term::Ends(left.saturating_add(DAY - 1) / DAY),
+            _ => Term::Holds,
+        }
+    }
+}
+
 impl AdmissionPolicy {
     /// What is in force in a namespace that no policy covers: everything is judged and counted, and nothing
     /// is said.
@@ -85,6 +113,7 @@ impl AdmissionPolicy {
             namespaces: NamespaceScope::default(),
             action: super::Severity::Audit,
             rules: std::collections::BTreeMap::new(),
+            suppressible: std::collections::BTreeSet::new(),
             max_picture_age: 0,
             exempt_service_accounts: std::collections::BTreeSet::new(),
             scheduler_name: None,

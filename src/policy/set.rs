@@ -254,6 +254,8 @@ pub struct AdmissionPolicy {
     pub action: Severity,
     /// Severity of single rules, by rule id.
     pub rules: BTreeMap<String, Severity>,
+    /// Ids of rules that a manifest may suppress for itself, with a reason.
+    pub suppressible: BTreeSet<String>,
     /// Seconds after which a picture is too old to assert absence.
     pub max_picture_age: u64,
     /// ServiceAccounts (`namespace/name`) whose Pods the bypass rules leave alone.
@@ -313,6 +315,15 @@ impl PolicySet {
     #[must_use]
     pub fn pool(&self, name: &str) -> Option<&Arc<Pool>> {
         self.pools.iter().find(|pool| &*pool.name == name)
+    }
+}
+
+impl std::fmt::Display for PoolTerm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Named(name) => write!(f, "pool {name}"),
+            Self::Properties(properties) => properties.fmt(f),
+        }
     }
 }
 

@@ -92,6 +92,9 @@ pub struct SourcePlace {
     pub document: usize,
     /// Line at which the object begins, from 1.
     pub line: usize,
+    /// The template that made it, where the document says so as `helm template` does (`# Source: …`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
 }
 
 /// What admission would say.
@@ -108,6 +111,7 @@ pub enum VerdictWord {
 
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct FindingResult {
     /// Rule id; `sluice explain RULE` tells more.
     pub rule: String,
@@ -121,6 +125,12 @@ pub struct FindingResult {
     /// Line of the file at which the field stands, from 1; absent for objects that come from no file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
+    /// The PolicyException that lowers it to `audit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excepted_by: Option<String>,
+    /// The reason with which the manifest suppresses it, where the policy lets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suppressed: Option<String>,
     /// What is.
     pub is: String,
     /// What should be.
@@ -313,6 +323,18 @@ impl From<Score> for ScoreParts {
     }
 }
 
+impl FitWord {
+    /// The word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::Busy => "busy",
+            Self::Never => "never",
+        }
+    }
+}
+
 impl VerdictWord {
     /// The word.
     #[must_use]
@@ -343,6 +365,8 @@ impl From<&Finding> for FindingResult {
             path: finding.path.clone(),
             container: finding.container.clone(),
             line: None,
+            excepted_by: finding.excepted_by.as_ref().map(ToString::to_string),
+            suppressed: finding.suppressed.clone(),
             is: finding.is.clone(),
             should: finding.should.clone(),
             remedy: finding.remedy.clone(),

@@ -68,7 +68,7 @@ fn file(result: &ObjectResult) -> &str {
 }
 
 /// Text that is safe in elements and attributes; characters that XML 1.0 cannot hold are left out.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

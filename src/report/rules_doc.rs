@@ -133,7 +133,7 @@ fn needs(kinds: &[Kind]) -> String {
     kinds.iter().map(|kind| format!("{kind:?}s")).collect::<Vec<_>>().join(", ")
 }
 
-const fn title(family: Family) -> &'static str {
+pub(super) const fn title(family: Family) -> &'static str {
     match family {
         Family::Resources => "Resources",
         Family::Placement => "Placement",

@@ -61,14 +61,24 @@ fn entry(result: &ObjectResult, finding: &FindingResult, used: &[&str]) -> Value
             "region": {"startLine": finding.line.unwrap_or(source.line)},
         });
     }
-    json!({
+    let mut entry = json!({
         "ruleId": finding.rule,
         "ruleIndex": used.iter().position(|id| *id == finding.rule),
         "level": level(finding.severity),
         "message": {"text": format!("{name}: {}: {}", finding.path, finding.message)},
         "locations": [location],
         "partialFingerprints": {"object/v1": format!("{name}:{}:{}", finding.rule, finding.path)},
-    })
+    });
+    // `external`: outside of what was scanned, as a policy is; `inSource`: in the manifest itself.
+    let spared = match (&finding.excepted_by, &finding.suppressed) {
+        (Some(exception), _) => Some(("external", format!("PolicyException {exception}"))),
+        (None, Some(reason)) => Some(("inSource", reason.clone())),
+        (None, None) => None,
+    };
+    if let Some((kind, justification)) = spared {
+        entry["suppressions"] = json!([{"kind": kind, "justification": justification}]);
+    }
+    entry
 }
 
 const fn level(severity: Severity) -> &'static str {

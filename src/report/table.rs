@@ -1,13 +1,16 @@
 //! What `sluice check` prints for people: a table in kubectl's manner, then every finding with its place,
 //! then one line that sums up.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    sync::Arc,
+};
 
 use tabwriter::TabWriter;
 
-use super::json::{FitWord, ObjectReference, ObjectResult, VerdictWord};
+use super::json::{FitWord, ObjectReference, ObjectResult, SourcePlace, VerdictWord};
 use super::text::{count, line};
-use crate::policy::Severity;
+use crate::policy::{Exception, PolicySet, Severity, Term};
 
 /// What the summary line tells beside the results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub struct Summary {
     pub unreadable: usize,
     /// Whether a cluster was given.
     pub cluster: bool,
+    /// Exceptions that have ended or are about to, a line each.
+    pub exceptions: Vec<String>,
 }
 
 /// Writes everything, with ANSI colours where wanted.
@@ -51,6 +56,23 @@ pub fn object_name(object: &ObjectReference) -> String {
     }
 }
 
+/// A line for each exception that has ended, or ends within two weeks of `now` (Unix seconds).
+#[must_use]
+pub fn exceptions(policies: &PolicySet, now: i64) -> Vec<String> {
+    let told = |exception: &Arc<Exception>| {
+        let when = match exception.term(now) {
+            Term::Holds => return None,
+            Term::Ends(days) => format!("ends within {}", count(usize::try_from(days).unwrap_or(0), "day")),
+            Term::Expired(days) => {
+                format!("is void since {}", count(usize::try_from(days).unwrap_or(0), "day"))
+            }
+        };
+        let Exception { name, owner, reason, .. } = &**exception;
+        Some(format!("exception {name} {when} ({owner}: {reason})"))
+    };
+    policies.exceptions.iter().filter_map(told).collect()
+}
+
 /// Rows with aligned columns, as kubectl prints them; cells are cleaned of control characters.
 ///
 /// # Errors
@@ -71,26 +93,36 @@ pub fn columns(
 fn overview(out: &mut impl Write, results: &[ObjectResult], paint: Paint) -> io::Result<()> {
     let rows = results.iter().map(|result| {
         let object = &result.object;
-        let source =
-            result.source.as_ref().map_or_else(|| "-".to_owned(), |s| format!("{}:{}", s.file, s.line));
+        let source = result.source.as_ref().map_or_else(|| "-".to_owned(), place);
         vec![
             paint.verdict(result.verdict),
             line(&object.kind),
             object_name(object),
             or_dash(result.class.as_deref()),
             or_dash(Some(result.pools.join(",")).as_deref()),
-            result.findings.iter().filter(|finding| finding.severity != Severity::Audit).count().to_string(),
+            shown(result).to_string(),
             line(&source),
         ]
     });
     columns(out, &["VERDICT", "KIND", "NAME", "CLASS", "POOLS", "FINDINGS", "SOURCE"], rows)
 }
 
-fn has_details(result: &ObjectResult) -> bool {
-    result.findings.iter().any(|finding| finding.severity != Severity::Audit) || !result.nodes.is_empty()
+/// `file:line`, and the template that made it where that is known.
+fn place(source: &SourcePlace) -> String {
+    let template = source.template.as_ref().map_or_else(String::new, |template| format!(" ({template})"));
+    format!("{}:{}{template}", source.file, source.line)
 }
 
-fn details(out: &mut impl Write, result: &ObjectResult, paint: Paint) -> io::Result<()> {
+fn has_details(result: &ObjectResult) -> bool {
+    shown(result) > 0 || !result.nodes.is_empty()
+}
+
+/// The number of findings that people are shown.
+pub(super) fn shown(result: &ObjectResult) -> usize {
+    result.findings.iter().filter(|finding| finding.severity != Severity::Audit).count()
+}
+
+pub(super) fn details(out: &mut impl Write, result: &ObjectResult, paint: Paint) -> io::Result<()> {
     let class = match (&result.class, &result.recognized_by) {
         (Some(class), Some(by)) => line(&format!(" (class {class}, by {by})")),
         _ => String::new(),
@@ -166,7 +198,19 @@ fn write_summary(out: &mut impl Write, results: &[ObjectResult], summary: &Summa
     if summary.unreadable > 0 {
         text += &format!("; {} unreadable", count(summary.unreadable, "document"));
     }
+    let findings = || results.iter().flat_map(|result| &result.findings);
+    let excepted = findings().filter(|finding| finding.excepted_by.is_some()).count();
+    let suppressed = findings().filter(|finding| finding.suppressed.is_some()).count();
+    if excepted > 0 {
+        text += &format!("; {} excepted", count(excepted, "finding"));
+    }
+    if suppressed > 0 {
+        text += &format!("; {} suppressed by the manifest", count(suppressed, "finding"));
+    }
     writeln!(out, "{text}")?;
+    for exception in &summary.exceptions {
+        writeln!(out, "{}", line(exception))?;
+    }
     let mut unjudged: Vec<&str> = results.iter().flat_map(|r| &r.not_judged).map(String::as_str).collect();
     unjudged.sort_unstable();
     unjudged.dedup();
@@ -188,13 +232,15 @@ fn or_dash(text: Option<&str>) -> String {
     }
 }
 
+/// ANSI colours, or none.
 #[derive(Clone, Copy)]
-struct Paint {
-    colour: bool,
+pub(super) struct Paint {
+    /// Whether there are any.
+    pub(super) colour: bool,
 }
 
 impl Paint {
-    fn verdict(self, verdict: VerdictWord) -> String {
+    pub(super) fn verdict(self, verdict: VerdictWord) -> String {
         match verdict {
             VerdictWord::Deny => self.with("31", "deny"),
             VerdictWord::Warn => self.with("33", "warn"),
@@ -202,7 +248,7 @@ impl Paint {
         }
     }
 
-    fn severity(self, severity: Severity) -> String {
+    pub(super) fn severity(self, severity: Severity) -> String {
         match severity {
             Severity::Deny => self.with("31", "deny"),
             Severity::Warn => self.with("33", "warn"),
@@ -210,7 +256,15 @@ impl Paint {
         }
     }
 
-    fn bold(self, text: &str) -> String {
+    pub(super) fn good(self, text: &str) -> String {
+        self.with("32", text)
+    }
+
+    pub(super) fn bad(self, text: &str) -> String {
+        self.with("31", text)
+    }
+
+    pub(super) fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
 

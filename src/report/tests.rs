@@ -23,6 +23,8 @@ fn finding(severity: Severity, line: usize) -> FindingResult {
         path: "spec.containers[0].resources".into(),
         container: Some("server".into()),
         line: Some(line),
+        excepted_by: None,
+        suppressed: None,
         is: "requests 1 & limits \"2\"".into(),
         should: "<equal>".into(),
         remedy: "set both to 2".into(),
@@ -48,7 +50,7 @@ fn node(name: &str, fit: FitWord) -> NodeResult {
 fn result(name: &str, verdict: VerdictWord, findings: Vec<FindingResult>) -> ObjectResult {
     ObjectResult {
         object: object("Pod", "ml", name),
-        source: Some(SourcePlace { file: "a b.yaml".into(), document: 1, line: 3 }),
+        source: Some(SourcePlace { file: "a b.yaml".into(), document: 1, line: 3, template: None }),
         class: Some("llm".into()),
         recognized_by: Some("image vllm/vllm-openai".into()),
         pools: vec!["h100".into(), "a100".into()],
@@ -88,7 +90,7 @@ fn results() -> Vec<ObjectResult> {
         recognized_by: None,
         pools: vec![],
         not_judged: vec!["selector-matches-no-node".into()],
-        source: Some(SourcePlace { file: "b.yaml".into(), document: 2, line: 9 }),
+        source: Some(SourcePlace { file: "b.yaml".into(), document: 2, line: 9, template: None }),
         ..result("x", VerdictWord::Allow, vec![])
     };
     vec![refused, warned, fine]
@@ -96,7 +98,7 @@ fn results() -> Vec<ObjectResult> {
 
 fn table(results: &[ObjectResult], colour: bool) -> String {
     let mut out = Vec::new();
-    let summary = Summary { other_documents: 2, unreadable: 0, cluster: false };
+    let summary = Summary { other_documents: 2, unreadable: 0, cluster: false, exceptions: Vec::new() };
     super::table::write(&mut out, results, &summary, colour).expect("a Vec takes everything");
     String::from_utf8(out).expect("text")
 }

@@ -24,6 +24,8 @@ pub struct Finding {
     pub on_absence: bool,
     /// The exception that lowered it to `audit`.
     pub excepted_by: Option<std::sync::Arc<str>>,
+    /// The reason with which the manifest suppresses it, where the policy lets it: then it is `audit`.
+    pub suppressed: Option<String>,
 }
 
 /// Collects the findings of one rule.
@@ -66,6 +68,7 @@ impl Findings {
             remedy: remedy.into(),
             on_absence: false,
             excepted_by: None,
+            suppressed: None,
         });
         let last = self.found.len() - 1;
         &mut self.found[last]

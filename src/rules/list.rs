@@ -228,6 +228,8 @@ pub static ALL: &[&Rule] = &[
     &super::NODE_GPU_NOT_INITIALISED,
     &super::NODE_REJOINING,
     &super::NODE_UNKNOWN,
+    // installation
+    &super::SUPPRESSION_VOID,
 ];
 
 /// The rule of that id.

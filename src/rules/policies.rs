@@ -6,6 +6,21 @@ use crate::{
     rules::{Applies, Check, Family, Rule},
 };
 
+/// `suppression-void`
+pub static SUPPRESSION_VOID: Rule = Rule {
+    id: "suppression-void",
+    family: Family::Installation,
+    summary: "what a manifest suppresses, the policy lets it suppress, with a reason",
+    why: "An annotation that is not honoured looks like a decision and is none: the finding that it means to silence still counts.",
+    remedy: "Write RULE: reason for a rule under suppressible of the AdmissionPolicy, or ask for a PolicyException.",
+    severity: Severity::Warn,
+    severity_because: "the manifest itself may be right; what it suppresses is judged on its own",
+    applies: Applies::Pods,
+    needs: &[],
+    sources: &["sluice: suppression by annotation"],
+    check: Check::Placement,
+};
+
 /// `mps-with-mig`
 pub static MPS_WITH_MIG: Rule = Rule {
     id: "mps-with-mig",

@@ -156,6 +156,12 @@ impl Telemetry {
         for finding in &decision.findings {
             let labels = [finding.rule, class_label(decision), finding.severity.as_str()];
             self.findings.with_label_values(&labels).inc();
+            let by = match (&finding.excepted_by, &finding.suppressed) {
+                (Some(_), _) => "exception",
+                (None, Some(_)) => "suppression",
+                (None, None) => continue,
+            };
+            self.findings_spared.with_label_values(&[finding.rule, by]).inc();
         }
         if decision.verdict != Verdict::Deny || !self.options.refusals_by_namespace {
             return;

@@ -150,6 +150,14 @@ pub const WAKE_UPS: Metric = counter(
 pub const LEASE_HELD: Metric =
     gauge("sluice_lease_held", "1 while this process may write to the API server, else 0.", &[]);
 
+/// Findings that somebody is spared.
+pub const FINDINGS_SPARED: Metric = counter(
+    "sluice_findings_spared_total",
+    "Findings of the validating webhook that a PolicyException (exception) or the manifest's own suppression \
+     (suppression) lowers to audit, by rule. Dry runs are not counted.",
+    &["rule", "by"],
+);
+
 /// Refusals by namespace.
 pub const REFUSALS: Metric = counter(
     "sluice_refusals_total",
@@ -240,6 +248,7 @@ pub const ALL: &[&Metric] = &[
     &DECISIONS,
     &FALLBACKS,
     &FINDINGS,
+    &FINDINGS_SPARED,
     &REFUSALS,
     &ADMISSION_SKIPPED,
     &PROMISE_WAITS,

@@ -120,6 +120,7 @@ fn touch_everything(telemetry: &Telemetry) {
     telemetry.decisions.with_label_values(&["", "", "", ""]).inc();
     telemetry.fallbacks.with_label_values(&[""]).inc();
     telemetry.findings.with_label_values(&["", "", ""]).inc();
+    telemetry.findings_spared.with_label_values(&["", ""]).inc();
     telemetry.refusals.with_label_values(&["", ""]).inc();
 }
 

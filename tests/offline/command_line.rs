@@ -2,7 +2,11 @@
 
 mod check;
 mod demo;
+mod explain;
 mod others;
+mod policy_tests;
+mod sarif;
+mod scan;
 mod schema;
 
 use std::{

@@ -21,6 +21,7 @@ const FILES: &[Generated] = &[
     ("deploy/base/scheduler-config.yaml", manifests::gpu_scheduler),
     ("deploy/overlays/availability/default-scheduler.yaml", manifests::default_scheduler),
     ("policies/schema.json", policy_schema),
+    ("policies/tests/schema.json", test_schema),
     ("webhook-config/backstop.yaml", configurations::backstop),
     ("webhook-config/mutating.yaml", configurations::mutating),
     ("webhook-config/validating.yaml", configurations::validating),
@@ -33,6 +34,10 @@ fn report_schema() -> String {
 
 fn policy_schema() -> String {
     serde_json::to_string_pretty(&sluice::policy::schema()).expect("a schema is JSON") + "\n"
+}
+
+fn test_schema() -> String {
+    serde_json::to_string_pretty(&sluice::policy::test_schema()).expect("a schema is JSON") + "\n"
 }
 
 #[test]

@@ -18,3 +18,4 @@ mod rules;
 mod serving;
 mod size;
 mod sources;
+mod spared;

@@ -4,7 +4,7 @@
 //! Seeded: a failure prints the seed and the input. `SLUICE_SEED=N` repeats a run, `SLUICE_CASES=N` sets the
 //! number of inputs of each property.
 
-mod generate;
+pub mod generate;
 mod mutate;
 
 use std::{

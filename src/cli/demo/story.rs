@@ -48,7 +48,8 @@ pub(super) async fn tell(client: &Client, world: &World, pod: &Value) -> anyhow:
     // The API server shows equal warnings once.
     warnings.retain(|warning| told.insert(warning.clone()));
     let nodes = if refusal.is_none() { ask_nodes(client, world, &changed).await? } else { Vec::new() };
-    let seen = seen(&changed, &decision, refusal.as_deref(), &warnings, &nodes);
+    let mut seen = seen(&changed, &decision, refusal.as_deref(), &warnings, &nodes);
+    seen.patch = mutated.operations()?;
     Ok(Story { subject, decision, warnings, refusal, nodes, seen })
 }
 
@@ -86,13 +87,17 @@ pub(super) fn review(pod: &Value) -> Value {
 }
 
 impl Answer {
+    fn operations(&self) -> anyhow::Result<Vec<Value>> {
+        let Some(patch) = self.0["patch"].as_str() else { return Ok(Vec::new()) };
+        let patch = BASE64_STANDARD.decode(patch).context("the patch is no base64")?;
+        serde_json::from_slice(&patch).context("the patch is no list")
+    }
+
     fn patched(&self, pod: &Value) -> anyhow::Result<Value> {
         let mut pod = pod.clone();
-        if let Some(patch) = self.0["patch"].as_str() {
-            let patch = BASE64_STANDARD.decode(patch).context("the patch is no base64")?;
-            let patch: json_patch::Patch = serde_json::from_slice(&patch).context("the patch is no patch")?;
-            json_patch::patch(&mut pod, &patch).context("the patch cannot be applied")?;
-        }
+        let patch = Value::Array(self.operations()?);
+        let patch: json_patch::Patch = serde_json::from_value(patch).context("the patch is no patch")?;
+        json_patch::patch(&mut pod, &patch).context("the patch cannot be applied")?;
         Ok(pod)
     }
 
@@ -180,5 +185,16 @@ fn seen(
             .filter(|rule| rule != STAMP)
             .collect(),
         nodes: refusal.is_none().then(|| fitting.map(|node| node.name.clone()).collect()),
+        fit: nodes
+            .iter()
+            .map(|node| (node.name.clone(), (node.fit.as_str().to_owned(), rule_of(node))))
+            .collect(),
+        ..Seen::default()
     }
+}
+
+/// The rule of a filter reason: `sluice RULE, unmet: …`.
+fn rule_of(node: &NodeResult) -> String {
+    let reason = node.reason.as_deref().and_then(|reason| reason.strip_prefix("sluice "));
+    reason.and_then(|reason| reason.split_once(',')).map(|(rule, _)| rule.to_owned()).unwrap_or_default()
 }

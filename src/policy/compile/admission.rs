@@ -20,6 +20,9 @@ pub fn compile(
     for rule in spec.rules.keys() {
         check_rule(rule, known, place.key("rules").name_of(rule), faults);
     }
+    for (index, rule) in spec.suppressible.iter().enumerate() {
+        check_rule(rule, known, place.key("suppressible").item(index).at(), faults);
+    }
     for (index, account) in spec.exempt_service_accounts.iter().enumerate() {
         let parts: Vec<&str> = account.split('/').collect();
         if parts.len() != 2 || parts.iter().any(|part| part.is_empty()) {
@@ -34,6 +37,7 @@ pub fn compile(
         namespaces: scope(&spec.namespaces, place.key("namespaces"), faults),
         action: spec.action,
         rules: spec.rules.clone(),
+        suppressible: spec.suppressible.iter().cloned().collect(),
         max_picture_age: age.unwrap_or(DEFAULT_PICTURE_AGE),
         exempt_service_accounts: spec.exempt_service_accounts.iter().cloned().collect(),
         scheduler_name: spec.scheduler_name.clone(),

@@ -43,6 +43,11 @@ pub struct AdmissionPolicySpec {
     #[serde(default)]
     #[schemars(extend("examples" = [{"rollout-needs-spare-gpu": "deny"}]))]
     pub rules: BTreeMap<String, Severity>,
+    /// Rules that a manifest may suppress for itself, by the annotation `sluice.dev/suppress` with `RULE: reason`;
+    /// such findings are counted and not shown. Left out: none; then only a PolicyException spares anybody.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["grace-too-short"]]))]
+    pub suppressible: Vec<String>,
     /// Age after which the picture of the cluster is too old to refuse something for being absent.
     #[schemars(extend("examples" = ["2m"]))]
     pub max_picture_age: Option<String>,

@@ -45,6 +45,7 @@ fn finding(rule: &'static str, severity: Severity) -> Finding {
         remedy: "set both to 2".into(),
         on_absence: false,
         excepted_by: None,
+        suppressed: None,
     }
 }
 

@@ -137,3 +137,99 @@ fn many_documents_are_judged_in_their_order_and_a_reader_may_stop_early() {
     assert_eq!((names.len(), run.status), (2000, 0));
     assert!(!run.out.contains('\u{1b}'), "a pipe gets no colours");
 }
+
+/// What `helm template` prints: comments that name the template, empty documents, Lists, notes.
+const CHART: &str = "---\n# Source: chat/templates/empty.yaml\n---\n# Source: chat/templates/pods.yaml\n# for the tests\napiVersion: v1\n\
+                     kind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: first}\n  spec:\n    containers:\n    - name: c\n      \
+                     image: vllm/vllm-openai\n      resources:\n        requests: {nvidia.com/gpu: 1}\n        limits: {nvidia.com/gpu: 2}\n\
+                     ---\n# Source: chat/templates/service.yaml\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n---\n\n---\n\
+                     # Source: chat/templates/chat.yaml\napiVersion: v1\nkind: Pod\nmetadata:\n  name: second\nspec:\n  containers:\n  - name: c\n    \
+                     image: vllm/vllm-openai\n    resources:\n      requests: {nvidia.com/gpu: 1}\n      limits: {nvidia.com/gpu: 2}\n";
+
+#[test]
+fn what_helm_prints_is_judged_with_the_lines_of_the_stream_and_the_template_of_each() {
+    let run = sluice(&["check", "-o", "json"], CHART);
+    let report: Value = serde_json::from_str(&run.out).expect("JSON");
+    let line = |text: &str| CHART.lines().position(|line| line.contains(text)).expect("the line") + 1;
+    let places: Vec<(&Value, &Value, &Value)> = report["results"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .map(|result| {
+            let finding = result["findings"].as_array().expect("findings").iter();
+            let finding =
+                finding.clone().find(|finding| finding["rule"] == "request-limit-mismatch").expect("found");
+            (&result["object"]["name"], &result["source"], &finding["line"])
+        })
+        .collect();
+    let source = |document: usize, line: usize, template: &str| serde_json::json!({"file": "-", "document": document, "line": line, "template": template});
+    let (first, second) = (
+        source(1, line("- apiVersion"), "chat/templates/pods.yaml"),
+        source(3, line("templates/chat.yaml") + 1, "chat/templates/chat.yaml"),
+    );
+    let resources: Vec<Value> = CHART
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| line.trim() == "resources:")
+        .map(|(index, _)| Value::from(index + 1))
+        .collect();
+    let (a, b) = (Value::from("first"), Value::from("second"));
+    assert_eq!(places, [(&a, &first, &resources[0]), (&b, &second, &resources[1])]);
+    let table = sluice(&["check"], CHART);
+    assert!(table.out.contains("-:28 (chat/templates/chat.yaml)"), "{}", table.out);
+    assert!(
+        table.out.contains("2 objects judged: 2 refused, 0 with warnings, 0 fine; 1 document of other kinds"),
+        "{}",
+        table.out
+    );
+}
+
+#[test]
+fn json_objects_one_after_another_have_their_own_lines() {
+    let object = |name: &str| {
+        let text = REFUSED.replace("name: b", &format!("name: {name}"));
+        let value = sluice::k8s::yaml::documents(&text).next().expect("a document").expect("YAML").value;
+        serde_json::to_string_pretty(&value).expect("JSON")
+    };
+    let input = format!("{}\n{}\n", object("a"), object("b"));
+    let run = sluice(&["check", "-", "-o", "json"], &input);
+    let report: Value = serde_json::from_str(&run.out).expect("JSON");
+    let lines: Vec<usize> = input
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| line.contains("\"resources\""))
+        .map(|(index, _)| index + 1)
+        .collect();
+    for (index, line) in lines.iter().enumerate() {
+        let findings = report["results"][index]["findings"].as_array().expect("findings");
+        let finding =
+            findings.iter().find(|finding| finding["rule"] == "request-limit-mismatch").expect("found");
+        assert_eq!(finding["line"], *line);
+    }
+}
+
+#[test]
+fn sarif_has_the_shape_of_its_schema_also_for_what_is_suppressed() {
+    let suppressed = format!(
+        "{WARNED}---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: e, annotations: {{sluice.dev/suppress: \
+         'startup-budget-too-small: so'}}}}\nspec:\n  selector: {{matchLabels: {{app: e}}}}\n  template:\n    metadata: \
+         {{labels: {{app: e}}}}\n    spec:\n      containers:\n      - name: c\n        image: \
+         huggingface/text-embeddings-inference:1.8\n        livenessProbe: {{httpGet: {{path: /health, port: 80}}}}\n        \
+         resources: {{limits: {{nvidia.com/gpu: 1}}}}\n"
+    );
+    let policies = "policies/tests/exceptions/policies";
+    let run = sluice(&["check", "-", "--policies", policies, "-o", "sarif"], &suppressed);
+    let log: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!(super::sarif::problems(&log), Vec::<String>::new(), "{log:#}");
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    let spared: Vec<&Value> = results.iter().filter_map(|result| result.get("suppressions")).collect();
+    assert_eq!(spared, [&serde_json::json!([{"kind": "inSource", "justification": "so"}])]);
+    for (right, wrong) in
+        [("\"warning\"", "\"warn\""), ("\"ruleId\"", "\"rule\""), ("\"inSource\"", "\"source\"")]
+    {
+        let broken: Value = serde_json::from_str(&run.out.replace(right, wrong)).expect("JSON");
+        assert!(!super::sarif::problems(&broken).is_empty(), "nobody minds {wrong}");
+    }
+    let table = sluice(&["check", "-", "--policies", policies], &suppressed);
+    assert!(table.out.contains("; 1 finding suppressed by the manifest"), "{}", table.out);
+}

@@ -86,6 +86,38 @@ fn shells_get_their_completion() {
 }
 
 #[test]
+fn every_command_has_a_manual_page_with_its_flags_and_examples() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let into = folder.path().join("man1");
+    let run = sluice(&["man", &into.to_string_lossy()], "");
+    assert_eq!((run.status, run.out.as_str()), (0, ""), "{}", run.err);
+    let help = sluice(&["--help"], "").out;
+    let commands =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands: Vec<&str> = commands
+        .filter_map(|line| {
+            line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?.split_whitespace().next()
+        })
+        .filter(|name| *name != "help")
+        .collect();
+    assert!(commands.contains(&"check") && commands.len() >= 12, "{commands:?}");
+    for command in &commands {
+        let page = std::fs::read_to_string(into.join(format!("sluice-{command}.1"))).unwrap_or_default();
+        assert!(
+            page.starts_with(".ie") && page.contains(".SH NAME") && page.contains("Examples:"),
+            "{command}: {page}"
+        );
+        let help = sluice(&[command, "--help"], "").out;
+        for flag in help.split_whitespace().filter_map(|word| word.strip_prefix("--")) {
+            let flag = flag.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            assert!(page.contains(&flag.replace('-', "\\-")) || page.contains(flag), "{command}: {flag}");
+        }
+    }
+    assert!(into.join("sluice.1").exists());
+    assert_eq!(sluice(&["man", "/proc/none"], "").status, 2);
+}
+
+#[test]
 fn who_reads_only_the_beginning_gets_no_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_sluice"))
         .args(["completion", "bash"])

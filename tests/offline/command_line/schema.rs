@@ -38,6 +38,26 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
                     }
                 }
             }
+            "additionalProperties" => match wanted {
+                Value::Bool(false) => {
+                    let known = schema.get("properties").and_then(Value::as_object);
+                    let unknown = value.as_object().into_iter().flatten().map(|(key, _)| key);
+                    let unknown = unknown.filter(|key| !known.is_some_and(|known| known.contains_key(*key)));
+                    found.extend(unknown.map(|key| format!("{at}: has {key}")));
+                }
+                schema => {
+                    for (key, value) in value.as_object().into_iter().flatten() {
+                        check(root, schema, value, &format!("{at}/{key}"), found);
+                    }
+                }
+            },
+            "allOf" => {
+                wanted
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .for_each(|schema| check(root, schema, value, at, found));
+            }
             "items" => {
                 for (index, item) in value.as_array().into_iter().flatten().enumerate() {
                     check(root, wanted, item, &format!("{at}/{index}"), found);
@@ -58,7 +78,8 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
                 }
             }
             "minimum" if value.as_f64() < wanted.as_f64() => found.push(format!("{at}: is below {wanted}")),
-            "$schema" | "$defs" | "title" | "description" | "format" | "const" | "enum" | "minimum" => {}
+            "$schema" | "$defs" | "definitions" | "title" | "description" | "format" | "const" | "enum"
+            | "minimum" | "examples" | "default" | "uniqueItems" => {}
             other => panic!("the keyword {other} is not understood here"),
         }
     }
