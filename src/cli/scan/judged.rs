@@ -9,14 +9,13 @@ use crate::{
         input::Object,
         judge::{Judge, Judged, Look, RuleFilter},
     },
-    decide::{Reach, STAMP, decide, fit},
+    decide::{STAMP, decide},
     policy::{PolicySet, Severity},
     report::{
         VerdictWord,
         json::ChangeResult,
         scan::{ScanReport, ScanResult},
     },
-    rules::Fit,
     subject::{Body, Facts, Reading, Subject, read, stamp},
     world::World,
 };
@@ -50,7 +49,8 @@ fn is_running(object: &Value) -> bool {
     let going = object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
     let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
     let owned = owners.into_iter().flatten().any(|owner| owner["controller"] == true);
-    !ended && !going && !(owned && matches!(text("/kind"), "ReplicaSet" | "Job"))
+    let made = owned && matches!(text("/kind"), "ReplicaSet" | "Job");
+    !(ended || going || made)
 }
 
 /// The same World with every policy enforced; nothing where they are already.
@@ -91,14 +91,14 @@ fn drift(world: &World, subject: &Subject, node: Option<&str>) -> (Vec<ChangeRes
     let decision = decide(world, &anew);
     let changes =
         decision.changes.iter().filter(|change| change.rule != STAMP).map(ChangeResult::from).collect();
-    // Room is no question: it has its own already.
-    let misplaced = match fit(world, &decision, node, Reach::BeyondScheduler) {
-        Fit::Never(rule) if world.cluster.node(node).is_some() && !decision.candidates.is_empty() => {
-            let pools: Vec<&str> = decision.candidates.iter().map(|candidate| &*candidate.pool).collect();
-            Some(format!("{}: runs on {node}, and would go to {} today", rule.id, pools.join(", ")))
-        }
-        _ => None,
-    };
+    let known = world.cluster.node(node).filter(|_| !decision.candidates.is_empty());
+    let misplaced = known.and_then(|known| {
+        let pools: Vec<&str> = world.pools.of_node(known).map(|live| &*live.pool.name).collect();
+        let wanted: Vec<&str> = decision.candidates.iter().map(|candidate| &*candidate.pool).collect();
+        let fits = pools.iter().any(|pool| wanted.contains(pool));
+        let here = if pools.is_empty() { "no pool".to_owned() } else { pools.join(", ") };
+        (!fits).then(|| format!("runs on {node} ({here}), and would go to {} today", wanted.join(", ")))
+    });
     (changes, misplaced)
 }
 

@@ -85,7 +85,11 @@ fn a_running_pod_that_is_as_it_would_be_made_has_not_drifted_and_another_has() {
         .collect();
     assert!(drift.contains(&"affinity-added") && drift.contains(&"resource-rewritten"), "{drift:?}");
     let misplaced = of(&report, "raw")["misplaced"].as_str().unwrap_or_default();
-    assert!(misplaced.ends_with("runs on h100-whole-1, and would go to h100-80gb-mig today"), "{misplaced}");
+    assert!(
+        misplaced
+            .ends_with("runs on h100-whole-1 (h100-80gb-exclusive), and would go to h100-80gb-mig today"),
+        "{misplaced}"
+    );
     let table = sluice(&["scan", "--cluster", &file], "");
     assert!(table.out.contains("  drift  resource-rewritten  spec.containers[0]"), "{}", table.out);
     assert!(table.out.contains("; 1 drifted;"), "{}", table.out);
