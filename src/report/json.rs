@@ -1,19 +1,20 @@
 //! The report of `sluice check`: a stable contract with the programs that read it. Its JSON Schema is
 //! `docs/check-report.schema.json`; fields are added, never renamed or removed within an API version.
 
-use std::{cell::RefCell, io};
+mod stream;
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer, ser::SerializeSeq};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
     decide::{Decision, Verdict},
-    k8s::yaml,
     policy::Severity,
     rules::{Change, Finding, Fit, Score, Skipped},
     subject::Subject,
 };
+
+pub use stream::{write, write_yaml};
 
 /// API version of the report.
 pub const API_VERSION: &str = "sluice.dev/v1alpha1";
@@ -228,33 +229,6 @@ struct PatchOperation {
     value: Option<Value>,
 }
 
-/// Writes the report as indented JSON, each result as it comes.
-///
-/// # Errors
-/// The writer's.
-pub fn write(
-    out: impl io::Write,
-    revision: &str,
-    results: impl Iterator<Item = ObjectResult>,
-) -> io::Result<()> {
-    let mut out = out;
-    serde_json::to_writer_pretty(&mut out, &Stream::new(revision, results))?;
-    writeln!(out)
-}
-
-/// Writes the report as YAML, each result as it comes.
-///
-/// # Errors
-/// The writer's.
-pub fn write_yaml(
-    out: impl io::Write,
-    revision: &str,
-    results: impl Iterator<Item = ObjectResult>,
-) -> io::Result<()> {
-    let mut out = out;
-    yaml::to_writer(&mut out, &Stream::new(revision, results))
-}
-
 /// The JSON Schema of the report.
 #[must_use]
 pub fn schema() -> Value {
@@ -392,33 +366,4 @@ fn operations(decision: &Decision, raw: &Value) -> Vec<Value> {
         Ok(Value::Array(operations)) => operations,
         _ => Vec::new(),
     }
-}
-
-/// A report whose results are made while it is written.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Stream<'a, I: Iterator<Item = ObjectResult>> {
-    api_version: &'static str,
-    kind: &'static str,
-    revision: &'a str,
-    #[serde(serialize_with = "drain")]
-    results: RefCell<I>,
-}
-
-impl<'a, I: Iterator<Item = ObjectResult>> Stream<'a, I> {
-    fn new(revision: &'a str, results: I) -> Self {
-        Self { api_version: API_VERSION, kind: KIND, revision, results: RefCell::new(results) }
-    }
-}
-
-fn drain<I, S>(results: &RefCell<I>, serializer: S) -> Result<S::Ok, S::Error>
-where
-    I: Iterator<Item = ObjectResult>,
-    S: Serializer,
-{
-    let mut sequence = serializer.serialize_seq(None)?;
-    for result in results.borrow_mut().by_ref() {
-        sequence.serialize_element(&result)?;
-    }
-    sequence.end()
 }
