@@ -141,6 +141,7 @@ const fn words(why: Relevance) -> &'static str {
         Relevance::HasClaims => "it has resource claims, which may be for a GPU",
         Relevance::NamesClass => "its label names a class",
         Relevance::SetsVisibleDevices => "a container sets which devices it sees",
+        Relevance::NamesRuntime => "its runtime class is that of GPUs",
         Relevance::Privileged => "a container is privileged, and sees every device of its node",
         Relevance::MountsDevices => "it mounts a path of devices, drivers or device plugins",
         Relevance::ToleratesPool => "it tolerates the taint that guards a GPU pool",
