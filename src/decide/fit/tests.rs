@@ -39,7 +39,7 @@ spec: {pools: [{mode: mig}], memory: 8Gi}
 apiVersion: sluice.dev/v1alpha1
 kind: AdmissionPolicy
 metadata: {name: all}
-spec: {action: deny}
+spec: {action: deny, schedulerName: sluice-scheduler}
 ";
 
 fn world(objects: Vec<Value>) -> World {
@@ -91,7 +91,11 @@ fn pod(uid: &str, class: &str, node: Option<&str>) -> Value {
 }
 
 fn judged(world: &World, pod: Value) -> Decision {
-    match read(Arc::new(pod), None, Facts { now: 1_000, ..Facts::new(Stage::Schedule) }) {
+    judged_at(Stage::Schedule, world, pod)
+}
+
+fn judged_at(stage: Stage, world: &World, pod: Value) -> Decision {
+    match read(Arc::new(pod), None, Facts { now: 1_000, ..Facts::new(stage) }) {
         Reading::Subject(subject) => decide(world, &subject),
         other => panic!("{other:?}"),
     }
@@ -229,6 +233,20 @@ fn a_pod_that_admission_would_refuse_finds_no_node() {
     let fit_of = |reach| fit(&world, &decision, "n", reach);
     assert!(matches!(fit_of(Reach::BeyondScheduler), Fit::Never(rule) if rule.id == "privileged-gpu-bypass"));
     assert_eq!(word(&fit_of(Reach::Everything)), "yes", "the report tells the finding beside the nodes");
+}
+
+#[test]
+fn whichever_scheduler_asks_us_may_place_the_pod() {
+    let world = world(vec![t4("n", 1)]);
+    let mut other = pod("new", "easy", None);
+    other["spec"]["schedulerName"] = json!("default-scheduler");
+    let refused = |stage| {
+        let findings = judged_at(stage, &world, other.clone()).findings;
+        findings.iter().any(|finding| finding.rule == "wrong-scheduler")
+    };
+    assert!(refused(Stage::Validate) && !refused(Stage::Schedule));
+    let decision = judged(&world, other.clone());
+    assert_eq!(word(&fit(&world, &decision, "n", Reach::BeyondScheduler)), "yes");
 }
 
 #[test]

@@ -109,7 +109,10 @@ pub fn availability_lets_an_unjudged_pod_in_and_keeps_it_off_wrong_nodes(gate: &
     });
     // A node that can serve it comes, and it is placed: nobody has to send it again.
     let whole = gate.fleet(vec![h100("whole", 8)]);
-    let node = eventually(A_WHILE, "the Pod to be placed", || node_of(&gate.plane.pod(&namespace, "llm")));
+    let node = eventually(A_WHILE, "the Pod to be placed", || {
+        node_of(&gate.plane.pod(&namespace, "llm"))
+            .ok_or_else(|| gate.plane.events(&namespace, "llm").join("\n"))
+    });
     assert_eq!(whole.role(&node), "whole");
     assert!(
         extender.metric("sluice_requests_total", &[("endpoint", "filter"), ("result", "answered")]) >= 2.0
