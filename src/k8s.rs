@@ -9,6 +9,7 @@
 pub mod affinity;
 pub mod decimal;
 pub mod disruption;
+pub mod duration;
 pub mod expansion;
 pub mod extended;
 pub mod int_or_string;

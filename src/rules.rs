@@ -6,12 +6,14 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod bypass;
+mod capacity;
 mod case;
 mod change;
 mod disruption;
 mod dra;
 mod finding;
 mod fit;
+mod installation;
 mod list;
 mod mig;
 mod nodes;
@@ -23,7 +25,9 @@ mod priority;
 mod quota;
 mod resources;
 mod rollout;
+mod scale;
 mod sharing;
+mod templates;
 
 pub use bypass::{
     Reach, host_namespaces::*, host_path::*, node_name::*, privileged::*, reach, scheduler::*, stamp::*,
@@ -31,10 +35,11 @@ pub use bypass::{
 };
 pub use case::{Candidate, Case, Placement, PodCase, Skipped};
 pub use change::{Change, Edit};
-pub use disruption::{drain::*, overlap::*};
+pub use disruption::{drain::*, health::*, overlap::*};
 pub use dra::{claims::*, shared_claim::*};
 pub use finding::{Finding, Findings};
 pub use fit::{Fit, Score};
+pub use installation::{authority::*, extender::*, webhook::*};
 pub use list::{ALL, Applies, Check, Family, Needs, Rule, find, ids};
 pub use mig::{layout::*, node_change::*, profile::*};
 pub use nodes::*;
@@ -44,11 +49,12 @@ pub use placement::{
     selector::*, spread::*, steering::*, tolerations::*,
 };
 pub use policies::*;
-pub use priority::{class::*, order::*};
-pub use quota::{keys::*, limit_range::*};
+pub use priority::{class::*, fields::*, guard::*, order::*, values::*};
+pub use quota::{keys::*, limit_range::*, names::*};
 pub use resources::{class::*, extended::*, large::*, missing::*, mixed::*, names::*};
 pub use rollout::{
-    deadline::*, grace::*, job_deadline::*, readiness::*, startup, startup::STARTUP_BUDGET_TOO_SMALL,
-    surge::*,
+    deadline::*, grace::*, job_deadline::*, liveness::*, readiness::*, startup,
+    startup::STARTUP_BUDGET_TOO_SMALL, surge::*,
 };
 pub use sharing::{autoscaler::*, memory::*, oversized::*, units::*};
+pub use templates::{gang::*, missing::*};

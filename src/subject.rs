@@ -17,10 +17,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::k8s::object::{
-    LabelSelector, LimitRange, Node, Pod, PodDisruptionBudget, PriorityClass, ResourceQuota, Workload,
+    Certificate, LabelSelector, LimitRange, Node, Pod, PodDisruptionBudget, PriorityClass, ResourceQuota,
+    SchedulerConfiguration, WebhookConfiguration, Workload,
 };
 
-pub use read::{Reading, Unreadable, read};
+pub use read::{Kinds, Reading, Unreadable, read, read_as};
 
 /// Annotation keys of the stamp: the record of a decision on the object. Never an input of a decision.
 pub mod stamp {
@@ -80,7 +81,18 @@ pub enum Body {
     /// A Node whose labels change.
     Node(Box<NodeChange>),
     /// Configuration of webhooks or schedulers.
-    Installation,
+    Installation(Box<Installation>),
+}
+
+/// What an installation is set up by.
+#[derive(Clone, Debug)]
+pub enum Installation {
+    /// A ValidatingWebhookConfiguration or MutatingWebhookConfiguration.
+    Webhooks(WebhookConfiguration),
+    /// A KubeSchedulerConfiguration.
+    Scheduler(SchedulerConfiguration),
+    /// A cert-manager Certificate that is an authority.
+    Authority(Certificate),
 }
 
 /// A Node before and after.
@@ -97,21 +109,49 @@ pub struct NodeChange {
 pub struct Template {
     /// Counts and rollout of the whole.
     pub workload: Workload,
-    /// One or more Pod groups: leader and workers, replicated jobs, head and worker groups.
+    /// One or more Pod groups: leader and workers, replicated jobs, head and worker groups. None where a policy
+    /// names the kind and nothing in the object looks like a Pod.
     pub groups: Vec<PodGroup>,
+    /// The kind by which classes know its Pods.
+    pub owner: String,
 }
 
 /// One Pod template with how many Pods it makes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PodGroup {
     /// Where the template stands in the object, from its root: `spec.template`.
     pub path: String,
     /// The Pod that it makes.
     pub pod: Pod,
+    /// The same as JSON, with what the kind's controller adds.
+    pub raw: Arc<Value>,
+    /// Beginnings of the Pod's own paths with what they are in the object, where they do not simply follow
+    /// [`PodGroup::path`].
+    pub places: Vec<(String, String)>,
     /// Pods at full size; `None` where the object does not say (one a node, or set by an autoscaler).
     pub count: Option<i64>,
+    /// Pods that must run together, or none can work; `None` where each is of use alone.
+    pub together: Option<i64>,
     /// How it rolls out.
     pub rollout: Rollout,
+    /// What its Pods are for the others.
+    pub role: Role,
+    /// Where a deadline of the whole may stand.
+    pub deadlines: Vec<String>,
+    /// Whether changes may be shown on the template.
+    pub takes_changes: bool,
+}
+
+/// What the Pods of a group are for the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// They work alone.
+    #[default]
+    Whole,
+    /// They answer for their group.
+    Leader,
+    /// They answer to their leader only.
+    Worker,
 }
 
 /// How a Pod group is replaced by its next version.
@@ -123,6 +163,12 @@ pub enum Rollout {
     StatefulSet,
     /// As a DaemonSet.
     DaemonSet,
+    /// As a LeaderWorkerSet: group by group.
+    LeaderWorkerSet,
+    /// As an Argo Rollout: canary or blue and green.
+    Argo,
+    /// The next version starts whole before the last one goes.
+    Beside,
     /// Runs once: nothing is rolled out.
     #[default]
     Once,
@@ -215,6 +261,25 @@ impl Operation {
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Create, Self::Update, Self::Delete, Self::Connect].into_iter().find(|o| o.as_str() == word)
+    }
+}
+
+impl PodGroup {
+    /// Where a path of the Pod (`spec.containers[0]`) stands in the object.
+    #[must_use]
+    pub fn place(&self, path: &str) -> String {
+        let moved =
+            self.places.iter().find_map(|(from, to)| Some(format!("{to}{}", path.strip_prefix(&**from)?)));
+        moved.unwrap_or_else(|| format!("{}.{path}", self.path))
+    }
+}
+
+impl Template {
+    /// The group whose paths begin with `prefix`, which may end in a dot.
+    #[must_use]
+    pub fn group(&self, prefix: &str) -> Option<&PodGroup> {
+        let path = prefix.strip_suffix('.').unwrap_or(prefix);
+        self.groups.iter().find(|group| group.path == path)
     }
 }
 

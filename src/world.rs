@@ -18,6 +18,7 @@ use crate::{
     gpu::resource,
     k8s::object::{ClaimSpec, Pod, PodResourceClaim},
     policy::PolicySet,
+    subject::templates::{AddedKind, AddedTemplate},
 };
 
 pub use documents::pools_as_policies;
@@ -35,6 +36,8 @@ pub struct World {
     pub pools: Arc<Pools>,
     /// What the cluster's control plane does beyond the default.
     pub features: Features,
+    /// Kinds that hold Pod templates, which policies add to the known ones.
+    pub template_kinds: Arc<[AddedKind]>,
 }
 
 /// Feature gates of the cluster that change what is legal or what matches.
@@ -52,7 +55,8 @@ impl World {
     #[must_use]
     pub fn new(policies: Arc<PolicySet>, cluster: Cluster) -> Self {
         let pools = Arc::new(Pools::new(&policies, &cluster));
-        Self { policies, cluster, pools, features: Features::default() }
+        let template_kinds = added_kinds(&policies);
+        Self { policies, cluster, pools, features: Features::default(), template_kinds }
     }
 
     /// The same policies over another picture. Pools are kept where nothing that they are made of changed.
@@ -63,7 +67,7 @@ impl World {
         } else {
             Arc::new(Pools::new(&self.policies, &cluster))
         };
-        Self { policies: Arc::clone(&self.policies), cluster, pools, features: self.features }
+        Self { cluster, pools, ..self.clone() }
     }
 
     /// Other policies over the same picture.
@@ -113,6 +117,18 @@ pub fn hands_out_gpus(world: &World, name: &str) -> bool {
             class.spec.extended_resource_name.as_deref().is_some_and(resource::is_gpu_like)
                 || class.spec.selectors.iter().any(|selector| speaks(&selector.to_string()))
         })
+}
+
+fn added_kinds(policies: &PolicySet) -> Arc<[AddedKind]> {
+    let template =
+        |(path, count): &(String, Option<String>)| AddedTemplate { path: path.clone(), count: count.clone() };
+    let kinds = policies.policies.iter().flat_map(|policy| &policy.template_kinds);
+    let added = kinds.map(|kind| AddedKind {
+        group: kind.group.clone(),
+        kind: kind.kind.clone(),
+        templates: kind.templates.iter().map(template).collect(),
+    });
+    added.collect()
 }
 
 /// The DeviceClasses of a claim, of every alternative.

@@ -15,6 +15,7 @@ use crate::{
     cluster::{Kind, unfold},
     k8s::yaml::{self, Places},
     report::json::SourcePlace,
+    subject::templates,
 };
 
 /// An object of the input.
@@ -111,7 +112,7 @@ impl ObjectPlaces {
     pub fn line(&self, path: &str) -> usize {
         let item = self.item.map(|index| index.to_string());
         let within = item.iter().flat_map(|index| ["items", index.as_str()]);
-        let keys = keys(path);
+        let keys = templates::keys(path);
         self.places.line(within.chain(keys.iter().map(String::as_str)))
     }
 }
@@ -228,7 +229,8 @@ fn is_object(value: &Value) -> bool {
 fn give_namespace(value: &mut Value, namespace: &str) {
     let (api_version, kind) =
         (value["apiVersion"].as_str().unwrap_or_default(), value["kind"].as_str().unwrap_or_default());
-    let namespaced = Kind::of(api_version, kind).is_some_and(|kind| kind.row().namespaced);
+    let of_table = templates::find(api_version, kind).is_some_and(|row| row.namespaced);
+    let namespaced = of_table || Kind::of(api_version, kind).is_some_and(|kind| kind.row().namespaced);
     let named = value.pointer("/metadata/namespace").and_then(Value::as_str).is_some_and(|n| !n.is_empty());
     if let (true, false, Some(object)) = (namespaced, named, value.as_object_mut()) {
         let metadata = object.entry("metadata").or_insert_with(|| Value::Object(serde_json::Map::new()));

@@ -11,7 +11,7 @@ use crate::{
     decide::{Ask, Decision, Reach, decide},
     policy::Severity,
     report::{NodeResult, ObjectResult, VerdictWord},
-    subject::{Facts, Reading, Subject, read},
+    subject::{Facts, Kinds, Reading, Subject, read_as},
     world::World,
 };
 
@@ -88,7 +88,8 @@ impl Judge {
     /// # Errors
     /// What became of an object that cannot be judged.
     pub fn look(&self, object: &Object) -> Result<Look, Judged> {
-        let subject = match read(object.value.clone(), None, Facts::of_file(self.now)) {
+        let kinds = Kinds { added: &self.world.template_kinds, search: true };
+        let subject = match read_as(object.value.clone(), None, Facts::of_file(self.now), kinds) {
             Reading::Subject(subject) => subject,
             Reading::NotOurs => return Err(Judged::NotOurs),
             Reading::Unreadable(why) => {

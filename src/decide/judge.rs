@@ -16,8 +16,9 @@ use crate::{
     policy::{AdmissionPolicy, Severity},
     rules::{self, Case, Change, Check, Finding, Findings, PodCase, Rule},
     subject::{
-        self, Body, Facts, Operation, Reading, Stage, Subject,
+        self, Body, Facts, Kinds, Operation, PodGroup, Reading, Stage, Subject, Template,
         relevant::{self, Relevance},
+        templates,
     },
     world::World,
 };
@@ -59,9 +60,9 @@ pub(super) fn is_exempt_request(subject: &Subject) -> bool {
         // Most of a Pod's spec cannot change; what can (labels, finalizers, tolerations) is not ours to stop.
         Body::Pod(_) => requested && facts.operation == Operation::Update && facts.subresource.is_none(),
         Body::Template(template) => {
-            requested
-                && matches!(subject.kind.as_str(), "ReplicaSet" | "Job")
-                && template.workload.metadata.controller().is_some()
+            let made = matches!(subject.kind.as_str(), "ReplicaSet" | "Job")
+                || templates::find(&subject.api_version, &subject.kind).is_none_or(|row| !row.is_core());
+            requested && made && template.workload.metadata.controller().is_some()
         }
         _ => false,
     }
@@ -107,9 +108,12 @@ pub(super) fn judge(world: &World, subject: &Subject) -> Judged {
     for (prefix, pod, count) in subject.pods() {
         if relevance(world, pod) != Concern::None {
             judged.relevant = true;
-            pods.push(judge_pod(world, subject, &policy, &mut judged, PodOf { prefix, pod, count }));
+            let group = template_of(subject).and_then(|template| template.group(&prefix));
+            pods.push(judge_pod(world, subject, &policy, &mut judged, PodOf { prefix, pod, count, group }));
         }
     }
+    // A kind that a policy names holds a Pod, or somebody has to know.
+    judged.relevant |= template_of(subject).is_some_and(|template| template.groups.is_empty());
     if judged.relevant {
         let case = Case { world, subject, policy: &policy, pods };
         apply_rules(&case, &mut judged);
@@ -118,17 +122,41 @@ pub(super) fn judge(world: &World, subject: &Subject) -> Judged {
         }
         judged.placement = case.pods.into_iter().next().map(|pod| pod.placement).unwrap_or_default();
     }
+    if let Some(template) = template_of(subject) {
+        judged.findings.iter_mut().for_each(|finding| relocate(template, &mut finding.path));
+    }
     judged
+}
+
+fn template_of(subject: &Subject) -> Option<&Template> {
+    match &subject.body {
+        Body::Template(template) => Some(template),
+        _ => None,
+    }
+}
+
+/// Rules speak of a Pod's fields; some kinds hold them elsewhere.
+fn relocate(template: &Template, path: &mut String) {
+    let within =
+        |group: &&PodGroup| path.strip_prefix(&*group.path).is_some_and(|rest| rest.starts_with('.'));
+    // A template may stand within another's fields.
+    let innermost = template.groups.iter().filter(within).max_by_key(|group| group.path.len());
+    let place = innermost.map(|group| group.place(&path[group.path.len() + 1..]));
+    if let Some(place) = place {
+        *path = place;
+    }
 }
 
 /// An UPDATE is held to what it changes: what was wrong in the same place before is shown and refuses nothing,
 /// so that labels, scale and status of an older object can still be changed.
 pub(super) fn spare_what_was_there(world: &World, subject: &Subject, judged: &mut Judged) {
-    let of_its_own = matches!(subject.body, Body::Pod(_) | Body::Node(_) | Body::Installation);
+    let of_its_own = matches!(subject.body, Body::Pod(_) | Body::Node(_) | Body::Installation(_));
     let refuses = judged.findings.iter().any(|finding| finding.severity == Severity::Deny);
     let Some(old) = subject.facts.old.clone().filter(|_| !of_its_own && refuses) else { return };
     let facts = Facts { operation: Operation::Create, old: None, ..subject.facts.clone() };
-    let Reading::Subject(old) = subject::read(old, Some(&subject.namespace), facts) else { return };
+    let kinds = Kinds { added: &world.template_kinds, search: false };
+    let old = subject::read_as(old, Some(&subject.namespace), facts, kinds);
+    let Reading::Subject(old) = old else { return };
     let before = judge(world, &old).findings;
     for finding in &mut judged.findings {
         if before.iter().any(|old| old.rule == finding.rule && old.path == finding.path) {
@@ -141,6 +169,8 @@ struct PodOf<'a> {
     prefix: String,
     pod: &'a Pod,
     count: Option<i64>,
+    /// The group that makes it.
+    group: Option<&'a PodGroup>,
 }
 
 fn judge_pod<'a>(
@@ -150,13 +180,12 @@ fn judge_pod<'a>(
     judged: &mut Judged,
     of: PodOf<'a>,
 ) -> PodCase<'a> {
-    let PodOf { prefix, pod, count } = of;
+    let PodOf { prefix, pod, count, group } = of;
     let owner = match &subject.body {
-        Body::Template(_) => Some(subject.kind.as_str()),
+        Body::Template(template) => Some(template.owner.as_str()),
         _ => pod.metadata.controller().map(|owner| owner.kind.as_str()),
     };
-    let base: Vec<String> = prefix.split('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();
-    let raw = descend(&subject.raw, &base).unwrap_or(&Value::Null);
+    let raw = group.map_or(&*subject.raw, |group| &*group.raw);
     let classification = classify::classify(world, pod, raw, owner);
     let class = match &classification {
         Classification::One(class, recognized) => {
@@ -183,8 +212,8 @@ fn judge_pod<'a>(
         }
         changed_pod = reread(&edited, pod);
         judged.findings.extend(problems.into_iter().map(|finding| below(&prefix, finding)));
-        for change in made {
-            let change = change_below(&prefix, &base, change);
+        for change in made.into_iter().filter(|_| group.is_none_or(|group| group.takes_changes)) {
+            let change = group.map_or_else(|| change.clone(), |group| change_in(group, change.clone()));
             patch::apply(&mut judged.changed, &change.edit);
             judged.changes.push(change);
         }
@@ -305,13 +334,10 @@ fn applies(case: &Case<'_>, rule: &Rule) -> bool {
         | (Applies::Quotas, Body::Quota(_))
         | (Applies::Limits, Body::Limits(_))
         | (Applies::Priorities, Body::Priority(_))
-        | (Applies::NodeChanges, Body::Node(_)) => true,
+        | (Applies::NodeChanges, Body::Node(_))
+        | (Applies::Installation, Body::Installation(_)) => true,
         _ => false,
     }
-}
-
-fn descend<'a>(object: &'a Value, keys: &[String]) -> Option<&'a Value> {
-    keys.iter().try_fold(object, |value, key| value.get(key))
 }
 
 fn below(prefix: &str, mut finding: Finding) -> Finding {
@@ -319,10 +345,18 @@ fn below(prefix: &str, mut finding: Finding) -> Finding {
     finding
 }
 
-fn change_below(prefix: &str, base: &[String], mut change: Change) -> Change {
+/// A change of a template's Pod, where it stands in the object.
+fn change_in(group: &PodGroup, mut change: Change) -> Change {
     use crate::rules::Edit;
-    change.path = format!("{prefix}{}", change.path);
-    let rooted = |path: Vec<String>| base.iter().cloned().chain(path).collect();
+    change.path = group.place(&change.path);
+    let rooted = |path: Vec<String>| {
+        let place = group.places.iter().find_map(|(from, to)| {
+            let from = templates::keys(from);
+            let rest = path.strip_prefix(from.as_slice())?;
+            Some(templates::keys(to).into_iter().chain(rest.iter().cloned()).collect())
+        });
+        place.unwrap_or_else(|| templates::keys(&group.path).into_iter().chain(path.clone()).collect())
+    };
     change.edit = match change.edit {
         Edit::Set(path, value) => Edit::Set(rooted(path), value),
         Edit::Append(path, value) => Edit::Append(rooted(path), value),

@@ -5,6 +5,7 @@
 //! null field is its default, and unknown fields are passed over; changes are applied to the raw JSON,
 //! so that they survive. Field names and meaning are those of the Kubernetes API reference, 1.37.
 
+mod installation;
 mod node;
 mod others;
 mod pod;
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
 
+pub use installation::*;
 pub use node::*;
 pub use others::*;
 pub use pod::*;

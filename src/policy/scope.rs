@@ -118,6 +118,7 @@ impl AdmissionPolicy {
             exempt_service_accounts: std::collections::BTreeSet::new(),
             scheduler_name: None,
             gpu_nodes_only_for_gpu: false,
+            template_kinds: Vec::new(),
         }
     }
 

@@ -264,6 +264,19 @@ pub struct AdmissionPolicy {
     pub scheduler_name: Option<String>,
     /// Whether CPU Pods on GPU pools are refused instead of warned about.
     pub gpu_nodes_only_for_gpu: bool,
+    /// Kinds that hold Pod templates, besides those that are known.
+    pub template_kinds: Vec<TemplateKind>,
+}
+
+/// A kind that holds Pod templates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateKind {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// Paths of templates, each with that of its number of Pods; empty: searched for.
+    pub templates: Vec<(String, Option<String>)>,
 }
 
 /// The age after which a picture is too old to assert absence, where a policy does not say; seconds.

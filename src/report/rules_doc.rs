@@ -117,6 +117,7 @@ const fn applies(applies: Applies) -> &'static str {
         Applies::NodeChanges => "changes of Nodes",
         Applies::Nodes => "a Pod on a node",
         Applies::Policies => "policy files",
+        Applies::Installation => "webhook and scheduler configurations, authorities",
     }
 }
 

@@ -1,4 +1,6 @@
 //! Disruption budgets.
 
 pub mod drain;
+pub mod health;
 pub mod overlap;
+mod sizes;

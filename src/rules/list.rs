@@ -53,6 +53,8 @@ pub enum Applies {
     Nodes,
     /// Files of policies: found by the loader.
     Policies,
+    /// Webhook configurations, scheduler configurations, certificate authorities.
+    Installation,
 }
 
 /// Parts of the picture that must be known.
@@ -118,6 +120,7 @@ pub static ALL: &[&Rule] = &[
     &super::NO_NODE_LARGE_ENOUGH,
     &super::GPU_MISSING,
     &super::GPU_AT_POD_LEVEL,
+    &super::GANG_DOES_NOT_FIT,
     &super::CLASS_UNKNOWN,
     &super::CLASS_AMBIGUOUS,
     &super::CLASS_NOT_FOUND,
@@ -143,6 +146,7 @@ pub static ALL: &[&Rule] = &[
     &super::POOL_AT_ZERO,
     &super::SCHEDULING_GATED,
     &super::NODE_AFFINITY_MISMATCH,
+    &super::TEMPLATE_NOT_FOUND,
     // taints
     &super::TOLERATION_ADDED,
     &super::POOL_RESERVED,
@@ -167,8 +171,15 @@ pub static ALL: &[&Rule] = &[
     &super::PRIORITY_NEVER_FOR_CRITICAL,
     &super::PRIORITY_ORDER_VIOLATION,
     &super::VICTIM_PROTECTED,
+    &super::PRIORITY_FIELDS_MISMATCH,
+    &super::PRIORITYCLASS_INVALID,
+    &super::PRIORITY_SYSTEM_CLASS,
+    &super::PRIORITY_BELOW_CUTOFF,
+    &super::BUDGET_GUARDS_NO_PREEMPTION,
     // probes and rollout
     &super::STARTUP_BUDGET_TOO_SMALL,
+    &super::LIVENESS_ONE_STRIKE,
+    &super::LIVENESS_TIMEOUT_TOO_SHORT,
     &super::READINESS_NOT_MODEL_AWARE,
     &super::PROGRESS_DEADLINE_TOO_SHORT,
     &super::GRACE_TOO_SHORT,
@@ -179,6 +190,8 @@ pub static ALL: &[&Rule] = &[
     &super::PDB_BLOCKS_DRAIN,
     &super::PDB_BLOCKS_DRAIN_AT_MIN,
     &super::PDB_OVERLAP,
+    &super::PDB_PROTECTS_NOTHING,
+    &super::PDB_KEEPS_BROKEN_PODS,
     // sharing and memory
     &super::SHARED_REQUEST_GT_ONE,
     &super::TIME_SLICING_WITH_MPS,
@@ -220,6 +233,7 @@ pub static ALL: &[&Rule] = &[
     &super::MPS_SEVERAL_GPUS,
     // quota
     &super::QUOTA_KEY_INEFFECTIVE,
+    &super::QUOTA_MISSES_NAMES,
     &super::LIMITRANGE_DEFAULTS_GPU,
     // node lifecycle
     &super::AUTOSCALER_UNAWARE_OF_SHARING,
@@ -227,9 +241,20 @@ pub static ALL: &[&Rule] = &[
     &super::EVIDENCE_CONTRADICTED,
     &super::NODE_GPU_NOT_INITIALISED,
     &super::NODE_REJOINING,
+    &super::NODE_DRIVER_NOT_READY,
     &super::NODE_UNKNOWN,
     // installation
     &super::SUPPRESSION_VOID,
+    &super::WEBHOOK_LOCKS_CLUSTER,
+    &super::WEBHOOK_TIMEOUT_TOO_LONG,
+    &super::WEBHOOK_NOT_REINVOKED,
+    &super::CA_BUNDLE_EXPIRES,
+    &super::CA_LIVES_TOO_SHORT,
+    &super::EXTENDER_NOT_CACHE_CAPABLE,
+    &super::EXTENDER_UNVERIFIED,
+    &super::EXTENDER_SLOW,
+    &super::EXTENDER_IGNORABLE,
+    &super::EXTENDER_TAKES_OVER,
 ];
 
 /// The rule of that id.

@@ -80,6 +80,15 @@ pub static NODE_REJOINING: Rule = node(
     "Wait for the agent's first report after the boot.",
 );
 
+/// `node-driver-not-ready`
+pub static NODE_DRIVER_NOT_READY: Rule = node(
+    "node-driver-not-ready",
+    Family::NodeLifecycle,
+    "nobody is changing the node's driver or what serves its cards",
+    "While a driver is upgraded, or the device plugin is paused for another layout, allocatable still has the cards: a Pod that starts now finds none, fails at once, and makes room for the next one.",
+    "Wait for the operator to finish; if the upgrade failed, look at the node's driver Pod.",
+);
+
 /// `double-allocator-node`
 pub static DOUBLE_ALLOCATOR_NODE: Rule = node(
     "double-allocator-node",

@@ -2,3 +2,4 @@
 
 pub mod keys;
 pub mod limit_range;
+pub mod names;

@@ -31,7 +31,7 @@ use crate::{
     policy::Severity,
     report,
     rules::{self, Family, Finding},
-    subject::{self, Operation, Reading, Stage, Subject},
+    subject::{self, Kinds, Operation, Reading, Stage, Subject},
     telemetry::{self, Endpoint, Judged, Outcome, Request as Counted},
     world::World,
 };
@@ -108,7 +108,9 @@ async fn answer(
     let Some((object, facts)) = request.take(stage, operation, now()) else {
         return Err(Failure::Malformed("request.object is missing".to_owned()));
     };
-    match subject::read(object, request.namespace.as_deref(), facts) {
+    let world = gate.source.load();
+    let kinds = Kinds { added: &world.template_kinds, search: false };
+    match subject::read_as(object, request.namespace.as_deref(), facts, kinds) {
         Reading::NotOurs => finish(Outcome::Allowed, AdmissionResponse::allowed(uid), None),
         Reading::Unreadable(unreadable) => {
             let (outcome, response) = unread(stage, uid, &unreadable);

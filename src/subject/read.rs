@@ -5,8 +5,11 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Body, Facts, NodeChange, Subject, Template, templates};
-use crate::k8s::object::Meta;
+use super::{
+    Body, Facts, Installation, NodeChange, Subject, Template,
+    templates::{self, AddedKind},
+};
+use crate::k8s::object::{Meta, Workload};
 
 /// What became of an object.
 #[derive(Clone, Debug)]
@@ -33,12 +36,27 @@ pub struct Unreadable {
     pub what: String,
 }
 
-/// Reads an object. `namespace` is the request's and wins over an empty one in the object.
+/// Reads an object of a kind of the table. `namespace` is the request's and wins over an empty one in the object.
 #[must_use]
 pub fn read(object: Arc<Value>, namespace: Option<&str>, facts: Facts) -> Reading {
+    read_as(object, namespace, facts, Kinds::default())
+}
+
+/// Kinds outside the table that hold Pod templates.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kinds<'a> {
+    /// Those that policies add.
+    pub added: &'a [AddedKind],
+    /// Whether documents of all others are searched.
+    pub search: bool,
+}
+
+/// The same with kinds outside the table.
+#[must_use]
+pub fn read_as(object: Arc<Value>, namespace: Option<&str>, facts: Facts, kinds: Kinds<'_>) -> Reading {
     let word = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (api_version, kind) = (word("apiVersion"), word("kind"));
-    let body = match body(&api_version, &kind, &object, &facts) {
+    let body = match body(&api_version, &kind, &object, &facts, kinds) {
         Ok(Some(body)) => body,
         Ok(None) => return Reading::NotOurs,
         Err((path, what)) => {
@@ -57,7 +75,13 @@ pub fn read(object: Arc<Value>, namespace: Option<&str>, facts: Facts) -> Readin
 
 type Failure = (String, String);
 
-fn body(api_version: &str, kind: &str, object: &Value, facts: &Facts) -> Result<Option<Body>, Failure> {
+fn body(
+    api_version: &str,
+    kind: &str,
+    object: &Value,
+    facts: &Facts,
+    kinds: Kinds<'_>,
+) -> Result<Option<Body>, Failure> {
     Ok(Some(match (api_version, kind) {
         ("v1", "Pod") => Body::Pod(Box::new(typed(object)?)),
         ("policy/v1", "PodDisruptionBudget") => Body::Budget(Box::new(typed(object)?)),
@@ -69,17 +93,47 @@ fn body(api_version: &str, kind: &str, object: &Value, facts: &Facts) -> Result<
             Body::Node(Box::new(NodeChange { new: typed(object)?, old }))
         }
         (
-            _,
-            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration" | "KubeSchedulerConfiguration",
-        ) => Body::Installation,
-        _ => match templates::find(api_version, kind) {
-            Some(row) => Body::Template(Box::new(Template {
-                workload: typed(object)?,
-                groups: templates::groups(row, object)?,
-            })),
-            None => return Ok(None),
-        },
+            "admissionregistration.k8s.io/v1",
+            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration",
+        ) => Body::Installation(Box::new(Installation::Webhooks(typed(object)?))),
+        (version, "KubeSchedulerConfiguration") if version.starts_with("kubescheduler.config.k8s.io/") => {
+            Body::Installation(Box::new(Installation::Scheduler(typed(object)?)))
+        }
+        ("cert-manager.io/v1", "Certificate") if object.pointer("/spec/isCA") == Some(&Value::Bool(true)) => {
+            Body::Installation(Box::new(Installation::Authority(typed(object)?)))
+        }
+        _ => return Ok(template(api_version, kind, object, kinds)?.map(Box::new).map(Body::Template)),
     }))
+}
+
+fn template(
+    api_version: &str,
+    kind: &str,
+    object: &Value,
+    kinds: Kinds<'_>,
+) -> Result<Option<Template>, Failure> {
+    if let Some(row) = templates::find(api_version, kind) {
+        // What other projects call by the same names may be of other types.
+        let workload = if row.is_core() { typed(object)? } else { others_workload(object) };
+        let groups = templates::groups(row, object)?;
+        return Ok(Some(Template { workload, groups, owner: row.owner.to_owned() }));
+    }
+    let added = templates::find_added(kinds.added, api_version, kind);
+    let groups = match added {
+        Some(row) => templates::added_groups(row, object)?,
+        None if kinds.search => templates::search(object)?,
+        None => return Ok(None),
+    };
+    let workload = others_workload(object);
+    Ok((added.is_some() || !groups.is_empty()).then(|| Template { workload, groups, owner: kind.to_owned() }))
+}
+
+/// Metadata, and of the rest what is of the types that Kubernetes' own kinds have.
+fn others_workload(object: &Value) -> Workload {
+    typed(object).unwrap_or_else(|_| {
+        let metadata = object.get("metadata").and_then(|metadata| typed(metadata).ok());
+        Workload { metadata: metadata.unwrap_or_default(), ..Workload::default() }
+    })
 }
 
 fn typed<T: DeserializeOwned>(value: &Value) -> Result<T, Failure> {

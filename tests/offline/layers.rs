@@ -58,6 +58,7 @@ pub const PURE_CRATES: &[&str] = &[
     "strsim",
     "tabwriter",
     "thiserror",
+    "x509_parser",
 ];
 
 /// Rooms that read Kubernetes objects may also name the API's data types.

@@ -32,7 +32,7 @@ fn a_row_made_right_raises_nothing_of_its_rule() {
 
 #[test]
 fn every_rule_of_these_families_has_a_situation_with_its_negative_control() {
-    const FAMILIES: [Family; 8] = [
+    const FAMILIES: [Family; 13] = [
         Family::Resources,
         Family::Placement,
         Family::Taints,
@@ -41,12 +41,17 @@ fn every_rule_of_these_families_has_a_situation_with_its_negative_control() {
         Family::Parallelism,
         Family::Bypass,
         Family::Dra,
+        Family::Priority,
+        Family::ProbesAndRollout,
+        Family::Disruption,
+        Family::Quota,
+        Family::Installation,
     ];
     if chosen().is_some() || fixture::chosen().is_some() {
         return;
     }
-    let tried: BTreeSet<String> =
-        rows().into_iter().chain(fixture::all()).filter_map(|row| row.rule).collect();
+    let named = rows().into_iter().chain(fixture::all()).chain(fixture::of("workloads"));
+    let tried: BTreeSet<String> = named.flat_map(|row| row.rules_and_controls()).collect();
     let untried: Vec<&str> = rules::ALL
         .iter()
         .filter(|rule| FAMILIES.contains(&rule.family) && matches!(rule.check, Check::Case(_)))

@@ -9,15 +9,15 @@ use super::{
     conditions::{asks_for_gpu, could_reach_gpu, names_node},
     yaml,
 };
-use crate::subject::templates::TEMPLATE_KINDS;
+use crate::subject::templates::{TEMPLATE_KINDS, TemplateKind};
 
 /// A request that an entry is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiRule {
     /// API group; empty for the core group.
     pub group: &'static str,
-    /// Version.
-    pub version: &'static str,
+    /// Versions.
+    pub versions: &'static [&'static str],
     /// Operations.
     pub operations: &'static [&'static str],
     /// Plurals, with subresources.
@@ -92,7 +92,7 @@ pub fn mutating() -> Vec<Entry> {
 /// The validating entries (a) to (d).
 #[must_use]
 pub fn validating() -> Vec<Entry> {
-    vec![gpu_pods(), other_pods(), templates(), budgets(), mig_changes()]
+    vec![gpu_pods(), other_pods(), templates(), workloads(), budgets(), mig_changes()]
 }
 
 /// `webhook-config/mutating.yaml`.
@@ -140,7 +140,7 @@ pub(super) const UPDATE: &[&str] = &["UPDATE"];
 const WRITE: &[&str] = &["CREATE", "UPDATE"];
 
 pub(super) fn core(operations: &'static [&'static str], resources: &[&'static str]) -> ApiRule {
-    ApiRule { group: "", version: "v1", operations, resources: resources.to_vec(), namespaced: true }
+    ApiRule { group: "", versions: &["v1"], operations, resources: resources.to_vec(), namespaced: true }
 }
 
 fn gpu_pods() -> Entry {
@@ -184,36 +184,66 @@ fn other_pods() -> Entry {
 }
 
 fn templates() -> Entry {
-    let mut rules: Vec<ApiRule> = Vec::new();
-    for row in TEMPLATE_KINDS {
-        match rules.iter_mut().find(|rule| rule.group == row.group && rule.version == row.version) {
-            Some(rule) => rule.resources.push(row.plural),
-            None => rules.push(ApiRule {
-                group: row.group,
-                version: row.version,
-                operations: WRITE,
-                resources: vec![row.plural],
-                namespaced: true,
-            }),
-        }
-    }
     Entry {
         name: "templates.sluice.dev",
         purpose: "(c) What makes Pods: whoever applies it sees the finding at once.",
         path: "/validate",
         failure_policy: FailurePolicy::Ignore,
         timeout_seconds: 2,
-        rules,
+        rules: rules_of(TEMPLATE_KINDS.iter().filter(|row| row.is_core())),
         conditions: vec![
             not_deleted(),
             spec_changed(),
             Condition {
                 name: "is-not-made-by-a-controller",
-                expression: "!(request.kind.kind in ['ReplicaSet', 'Job']\n  && object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false)))".to_owned(),
+                expression: format!("!(request.kind.kind in ['ReplicaSet', 'Job']\n  && {})", HAS_CONTROLLER),
             },
             Condition { name: "template-concerns-gpus", expression: template_concerns_gpus() },
         ],
     }
+}
+
+/// Kinds of AI platforms. Their templates stand in lists, in maps and among other fields; what a condition could
+/// not find it would hide, so every one is asked about. They are few, and we fail open.
+fn workloads() -> Entry {
+    Entry {
+        name: "workloads.sluice.dev",
+        purpose: "(c) The same for the kinds of AI platforms, where they are installed.",
+        path: "/validate",
+        failure_policy: FailurePolicy::Ignore,
+        timeout_seconds: 2,
+        rules: rules_of(TEMPLATE_KINDS.iter().filter(|row| !row.is_core())),
+        conditions: vec![
+            not_deleted(),
+            spec_changed(),
+            Condition { name: "is-not-made-by-a-controller", expression: format!("!{HAS_CONTROLLER}") },
+        ],
+    }
+}
+
+/// What a controller makes of an object that was judged is not judged again.
+const HAS_CONTROLLER: &str =
+    "object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))";
+
+/// One rule for each group, its versions and scope.
+fn rules_of(rows: impl Iterator<Item = &'static TemplateKind>) -> Vec<ApiRule> {
+    let mut rules: Vec<ApiRule> = Vec::new();
+    for row in rows {
+        let same = |rule: &&mut ApiRule| {
+            (rule.group, rule.versions, rule.namespaced) == (row.group, row.versions, row.namespaced)
+        };
+        match rules.iter_mut().find(same) {
+            Some(rule) => rule.resources.push(row.plural),
+            None => rules.push(ApiRule {
+                group: row.group,
+                versions: row.versions,
+                operations: WRITE,
+                resources: vec![row.plural],
+                namespaced: row.namespaced,
+            }),
+        }
+    }
+    rules
 }
 
 /// Whether what is being created concerns us for any reason.
@@ -225,8 +255,9 @@ fn concerns_gpus(pod: &str) -> String {
 fn template_concerns_gpus() -> String {
     let mut paths: Vec<String> = TEMPLATE_KINDS
         .iter()
+        .filter(|row| row.is_core())
         .flat_map(|row| row.groups)
-        .map(|group| format!("?object.?{}", group.template.join(".?")))
+        .map(|group| format!("?object.?{}", group.template.replace('.', ".?")))
         .collect();
     paths.sort();
     paths.dedup();

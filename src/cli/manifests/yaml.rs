@@ -40,7 +40,7 @@ pub(super) fn rule(rule: &ApiRule) -> String {
     format!(
         "- apiGroups: [\"{}\"]\n  apiVersions: [{}]\n  operations: [{}]\n  resources: [{}]\n  scope: {}\n",
         rule.group,
-        rule.version,
+        list(rule.versions),
         list(rule.operations),
         list(&rule.resources),
         if rule.namespaced { "Namespaced" } else { "Cluster" },

@@ -27,10 +27,31 @@ pub(super) fn of_node(world: &World, need: &Need, node: &Node) -> Option<Obstacl
     if node.taints.iter().any(|taint| taint.key == "sluice.dev/not-ready") {
         return Some(Obstacle::Busy(&rules::NODE_GPU_NOT_INITIALISED));
     }
+    if is_being_changed(node) {
+        return Some(Obstacle::Busy(&rules::NODE_DRIVER_NOT_READY));
+    }
     // The agent spoke of an earlier boot: what the node advertises is from then.
     let seen = world.cluster.agent(&node.name).and_then(|agent| agent.facts.status.boot_id.as_deref());
     let rebooted = seen.is_some_and(|seen| !node.boot_id.is_empty() && seen != node.boot_id);
     rebooted.then_some(Obstacle::Busy(&rules::NODE_REJOINING))
+}
+
+/// What NVIDIA's operator says of its own work on a node: components that it paused, and a driver upgrade from the
+/// removal of its users to the end (`nvidia.com/gpu-driver-upgrade-state` of k8s-operator-libs).
+fn is_being_changed(node: &Node) -> bool {
+    const UPGRADING: [&str; 5] = [
+        "pod-deletion-required",
+        "drain-required",
+        "pod-restart-required",
+        "validation-required",
+        "upgrade-failed",
+    ];
+    let upgrade = node.labels.get("nvidia.com/gpu-driver-upgrade-state").map(String::as_str);
+    let mut paused = ["nvidia.com/gpu.deploy.driver", "nvidia.com/gpu.deploy.device-plugin"]
+        .into_iter()
+        .filter_map(|label| node.labels.get(label));
+    upgrade.is_some_and(|state| UPGRADING.contains(&state))
+        || paused.any(|state| state.starts_with("paused-for-"))
 }
 
 /// MIG on a card that has none, contradicting evidence, two allocators.

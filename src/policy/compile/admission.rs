@@ -6,7 +6,7 @@ use super::{Known, Place, check_patterns, check_rule, selectors, units};
 use crate::policy::{
     error::Faults,
     raw,
-    set::{AdmissionPolicy, DEFAULT_PICTURE_AGE, NamespaceScope},
+    set::{AdmissionPolicy, DEFAULT_PICTURE_AGE, NamespaceScope, TemplateKind},
 };
 
 /// Compiles an admission policy.
@@ -42,7 +42,33 @@ pub fn compile(
         exempt_service_accounts: spec.exempt_service_accounts.iter().cloned().collect(),
         scheduler_name: spec.scheduler_name.clone(),
         gpu_nodes_only_for_gpu: spec.gpu_nodes_only_for_gpu,
+        template_kinds: spec
+            .template_kinds
+            .iter()
+            .enumerate()
+            .map(|(index, kind)| template_kind(kind, place.key("templateKinds").item(index), faults))
+            .collect(),
     }
+}
+
+fn template_kind(raw: &raw::TemplateKind, place: Place<'_>, faults: &mut Faults<'_>) -> TemplateKind {
+    if raw.group.contains('/') {
+        let what = format!("bad group `{}`", raw.group);
+        faults.push(place.key("group").at(), what, "a group is written without its version", None);
+    }
+    for (index, template) in raw.templates.iter().enumerate() {
+        let place = place.key("templates").item(index);
+        let paths = [("path", Some(&template.path)), ("count", template.count.as_ref())];
+        for (key, path) in paths.into_iter().filter_map(|(key, path)| Some((key, path?))) {
+            if path.is_empty() || path.starts_with('.') || path.contains("..") || path.contains('*') {
+                let what = format!("bad path `{path}`");
+                let why = "a path is written as in spec.groups[].template, `[]` for every entry";
+                faults.push(place.key(key).at(), what, why, None);
+            }
+        }
+    }
+    let templates = raw.templates.iter().map(|template| (template.path.clone(), template.count.clone()));
+    TemplateKind { group: raw.group.clone(), kind: raw.kind.clone(), templates: templates.collect() }
 }
 
 fn scope(raw: &raw::Namespaces, place: Place<'_>, faults: &mut Faults<'_>) -> NamespaceScope {

@@ -63,6 +63,40 @@ pub struct AdmissionPolicySpec {
     /// Refuse Pods that ask for no GPU on GPU pools, instead of warning about them.
     #[serde(default)]
     pub gpu_nodes_only_for_gpu: bool,
+    /// Kinds that hold Pod templates, besides those of `docs/kinds.md`. They hold for every namespace. `check` and
+    /// the server judge them at once; for the API server to ask, add the kind to the rules of the webhook
+    /// `workloads.sluice.dev`.
+    #[serde(default)]
+    #[schemars(extend("examples" = [[{"group": "example.com", "kind": "ModelServer"}]]))]
+    pub template_kinds: Vec<TemplateKind>,
+}
+
+/// A kind that holds Pod templates.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TemplateKind {
+    /// API group, without a version.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["example.com"]))]
+    pub group: String,
+    /// Kind.
+    #[schemars(extend("examples" = ["ModelServer"]))]
+    pub kind: String,
+    /// Where its templates are; left out: whatever looks like a Pod is taken.
+    #[serde(default)]
+    pub templates: Vec<TemplatePath>,
+}
+
+/// A template within an object; `[]` stands for every entry of a list or map.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TemplatePath {
+    /// Path of an object with `metadata` and `spec`, or of a Pod's spec.
+    #[schemars(extend("examples" = ["spec.groups[].template"]))]
+    pub path: String,
+    /// Path of the number of Pods.
+    #[schemars(extend("examples" = ["spec.groups[].replicas"]))]
+    pub count: Option<String>,
 }
 
 /// Which namespaces. Everything that is given must hold.

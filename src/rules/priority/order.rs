@@ -91,10 +91,13 @@ fn of_class(case: &Case<'_>, named: &PriorityClass, rule: &'static Rule, finding
     let name = named.metadata.name.as_str();
     let owners =
         || case.policies().classes.iter().filter(|class| class.priority_class.as_deref() == Some(name));
+    findings.under("");
+    if is_default_above(case, named, rule, findings) {
+        return;
+    }
     if owners().next().is_none() {
         return;
     }
-    findings.under("");
     for critical in critical(case) {
         if owners().all(|own| !own.must_preempt) && named.value >= critical.value {
             let owner = owners().next().map_or("", |own| &own.name);
@@ -113,6 +116,32 @@ fn of_class(case: &Case<'_>, named: &PriorityClass, rule: &'static Rule, finding
             return;
         }
     }
+}
+
+/// A default that lets every Pod without a class push models away.
+fn is_default_above(
+    case: &Case<'_>,
+    named: &PriorityClass,
+    rule: &'static Rule,
+    findings: &mut Findings,
+) -> bool {
+    let above = critical(case).into_iter().find(|critical| named.value >= critical.value);
+    let above = above.filter(|above| named.global_default && above.priority_class != named.metadata.name);
+    if let Some(above) = &above {
+        findings
+            .add(
+                rule,
+                "globalDefault",
+                format!(
+                    "true with value {}: every Pod without a class may push away class {} ({})",
+                    named.value, above.class, above.value
+                ),
+                format!("a default below {}", above.value),
+                "lower the value, or make another class the default",
+            )
+            .at_most(Severity::Warn);
+    }
+    above.is_some()
 }
 
 fn of_pods(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {

@@ -4,7 +4,7 @@ use crate::{
     k8s::{object::Container, probe::Timing, rollout},
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, Rule, startup},
-    subject::{Body, Rollout, demand},
+    subject::{Body, PodGroup, Rollout, Template, demand},
 };
 
 /// `progress-deadline-too-short`
@@ -24,28 +24,68 @@ pub static PROGRESS_DEADLINE_TOO_SHORT: Rule = Rule {
 
 fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     let Body::Template(template) = &case.subject.body else { return };
-    let Some(deadline) = rollout::progress_deadline(&template.workload.spec) else { return };
-    for pod in &case.pods {
-        let path = pod.prefix.trim_end_matches('.');
-        let group = template.groups.iter().find(|group| group.path == path);
-        if group.is_none_or(|group| group.rollout != Rollout::Deployment) || !pod.placement.asks_gpu {
+    for pod in case.pods.iter().filter(|pod| pod.placement.asks_gpu) {
+        let Some(deadline) =
+            template.group(&pod.prefix).and_then(|group| Deadline::of(case, template, group))
+        else {
             continue;
-        }
+        };
         let loading = startup::loading_time(&pod.pod, pod.class.as_deref()).unwrap_or(0);
         let probed = demand::containers(&pod.pod.spec).map(|(_, container)| patience(container)).max();
         let needed = loading.max(probed.unwrap_or(0));
-        if deadline >= needed {
+        if deadline.seconds >= needed {
             continue;
         }
-        let written = template.workload.spec.progress_deadline_seconds.is_some();
+        let enough = needed.saturating_add(needed / 5).saturating_add(60);
         findings.under("");
         findings.add(
             rule,
-            "spec.progressDeadlineSeconds",
-            format!("{deadline}{}", if written { "" } else { ", the default" }),
+            deadline.path,
+            format!("{}{}", deadline.seconds, if deadline.written { "" } else { ", the default" }),
             format!("more than {needed}, the seconds that a Pod may take to start{}", from_zero(case, pod)),
-            format!("set progressDeadlineSeconds: {}", needed.saturating_add(needed / 5).saturating_add(60)),
+            format!("set {}: {enough}{}", deadline.field, deadline.unit),
         );
+    }
+}
+
+/// Seconds that a rollout may go without progress, and where that is said.
+struct Deadline {
+    seconds: i64,
+    written: bool,
+    path: String,
+    field: &'static str,
+    unit: &'static str,
+}
+
+/// Knative's word for it, and its default where an installation has not changed that.
+const REVISION: &str = "serving.knative.dev/progress-deadline";
+const REVISION_SECONDS: i64 = 600;
+
+impl Deadline {
+    fn of(case: &Case<'_>, template: &Template, group: &PodGroup) -> Option<Self> {
+        let spec = &template.workload.spec;
+        match group.rollout {
+            Rollout::Deployment | Rollout::Argo => Some(Self {
+                seconds: rollout::progress_deadline(spec)?,
+                written: spec.progress_deadline_seconds.is_some(),
+                path: "spec.progressDeadlineSeconds".to_owned(),
+                field: "progressDeadlineSeconds",
+                unit: "",
+            }),
+            Rollout::Beside if case.subject.api_version.starts_with("serving.knative.dev/") => {
+                let written = group.pod.metadata.annotations.get(REVISION);
+                let seconds = written.map(|text| text.trim_end_matches('s').parse());
+                Some(Self {
+                    // Another unit is not read: nothing is said about it.
+                    seconds: seconds.transpose().ok()?.unwrap_or(REVISION_SECONDS),
+                    written: written.is_some(),
+                    path: format!("{}.metadata.annotations[{REVISION}]", group.path),
+                    field: REVISION,
+                    unit: "s",
+                })
+            }
+            _ => None,
+        }
     }
 }
 

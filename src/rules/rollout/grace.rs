@@ -1,9 +1,9 @@
 //! `grace-too-short`: a Pod that is killed while it finishes its requests.
 
 use crate::{
-    k8s::object::{Container, Hook},
-    policy::Severity,
-    rules::{Applies, Case, Check, Family, Findings, PodCase, Rule},
+    k8s::object::{Container, Hook, Pod},
+    policy::{Class, Severity},
+    rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, startup},
     subject::{demand, engine::Arguments},
 };
 
@@ -34,7 +34,7 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
         let path = "spec.terminationGracePeriodSeconds";
         let has = pod.spec.termination_grace_period_seconds.unwrap_or(DEFAULT);
         let slowest = demand::containers(&pod.spec)
-            .filter(|(place, _)| place.list == "containers")
+            .filter(|(place, container)| startup::is_main(*place, container))
             .map(|(_, container)| (Needed::of(container), container))
             .max_by_key(|(needed, _)| needed.seconds());
         if let Some((needed, container)) =
@@ -45,16 +45,12 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
                     rule,
                     path,
                     format!("{has} s"),
-                    format!(
-                        "more than {} s: preStop {} s and drain {} s",
-                        needed.seconds(),
-                        needed.hook,
-                        needed.drain
-                    ),
+                    needed.in_words(),
                     format!("set terminationGracePeriodSeconds: {}", needed.seconds().saturating_add(15)),
                 )
                 .in_container(&container.name);
         }
+        killed_at_once(pod, class.as_deref(), rule, findings);
         let most = class.as_ref().and_then(|class| class.disruption.max_grace);
         if let Some(most) = most.and_then(|most| i64::try_from(most).ok()).filter(|most| has > *most) {
             findings.add(
@@ -66,6 +62,21 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             );
         }
     }
+}
+
+/// A server that is given no time at all.
+fn killed_at_once(pod: &Pod, class: Option<&Class>, rule: &'static Rule, findings: &mut Findings) {
+    let serves = class.is_some_and(|class| !class.runs_to_end && class.startup_budget.is_some());
+    let Some(has) = pod.spec.termination_grace_period_seconds.filter(|has| serves && *has <= 1) else {
+        return;
+    };
+    findings.add(
+        rule,
+        "spec.terminationGracePeriodSeconds",
+        format!("{has} s: killed without a chance to finish its requests"),
+        format!("{DEFAULT} s, the default, or more"),
+        format!("set terminationGracePeriodSeconds: {DEFAULT}, or leave it out"),
+    );
 }
 
 /// Seconds that a container is known to need.
@@ -80,6 +91,10 @@ impl Needed {
             hook: container.lifecycle.pre_stop.as_ref().map_or(0, duration),
             drain: Arguments::of(container).drain_seconds().unwrap_or(0).max(0),
         }
+    }
+
+    fn in_words(&self) -> String {
+        format!("more than {} s: preStop {} s and drain {} s", self.seconds(), self.hook, self.drain)
     }
 
     fn seconds(&self) -> i64 {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule},
-    subject::Body,
+    subject::{Body, Rollout, templates},
 };
 
 /// `batch-deadline-missing`
@@ -46,28 +46,29 @@ fn missing(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
         if !placement.asks_gpu || !ends || !own || pod.spec.active_deadline_seconds.is_some() {
             continue;
         }
-        let job = prefix.strip_suffix("template.").unwrap_or_default();
-        if deadline_at(case, job) {
+        let group = match &case.subject.body {
+            Body::Template(template) => template.group(prefix),
+            _ => None,
+        };
+        // What is kept running for ever is a server, whatever its class is called.
+        if group.is_some_and(|group| group.rollout != Rollout::Once) || case.subject.kind == "ReplicaSet" {
+            continue;
+        }
+        let deadlines = group.map_or(&[][..], |group| &group.deadlines);
+        let at = |path: &String| templates::at(&case.subject.raw, path).is_some_and(Value::is_number);
+        if deadlines.iter().any(at) {
             continue;
         }
         findings.under("");
-        let path =
-            if job.is_empty() { format!("{prefix}spec") } else { job.trim_end_matches('.').to_owned() };
+        let own = format!("{prefix}spec.activeDeadlineSeconds");
         findings.add(
             rule,
-            format!("{path}.activeDeadlineSeconds"),
+            deadlines.first().unwrap_or(&own),
             "absent: nothing ends it if it hangs",
             "the longest time that it may take, in seconds",
             "set activeDeadlineSeconds",
         );
     }
-}
-
-/// Whether the object around the template has a deadline: a Job, or the Job that a CronJob makes.
-fn deadline_at(case: &Case<'_>, prefix: &str) -> bool {
-    let mut keys = prefix.split('.').filter(|key| !key.is_empty());
-    let spec = keys.try_fold(&*case.subject.raw, |value, key| value.get(key));
-    spec.and_then(|spec| spec.get("activeDeadlineSeconds")).is_some_and(Value::is_number)
 }
 
 fn on_server(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {

@@ -2,12 +2,12 @@
 
 use crate::{
     k8s::{
-        object::{Container, Pod},
-        probe::{self, ProbeKind, Timing},
+        object::{Container, Pod, Probe},
+        probe::{self, ProbeKind, StartupBudget, Timing, Window},
     },
     policy::{Class, Severity},
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule},
-    subject::demand,
+    subject::demand::{self, ContainerPlace},
 };
 
 /// Annotation by which a Pod states its own loading time, in seconds.
@@ -39,8 +39,8 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
         findings.under(prefix);
         let Some(needed) = loading_time(pod, class.as_deref()) else { continue };
         for (place, container) in demand::containers(&pod.spec) {
-            let serves = place.list == "containers" && uses_gpu(container);
-            if let Some(budget) = probe::startup_budget(container).filter(|_| serves)
+            let serves = is_main(place, container) && uses_gpu(container);
+            if let Some(budget) = budget(container).filter(|_| serves)
                 && budget.killed.earliest < needed
             {
                 let (field, timing) = of(container, budget.probe);
@@ -50,12 +50,31 @@ fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
                         format!("{}.{field}", place.path()),
                         format!("killed after {} s at the earliest", budget.killed.earliest),
                         format!("{needed} s or more, the time that the model may take to load"),
-                        remedy(budget.probe, timing, needed),
+                        remedy(budget.probe, timing, needed, container.startup_probe.is_some()),
                     )
                     .in_container(&container.name);
             }
         }
     }
+}
+
+/// When a container is killed that does not answer for its model. A startup probe that asks for an open port holds
+/// the liveness probe back until the port is open, and no longer: then that one counts.
+fn budget(container: &Container) -> Option<StartupBudget> {
+    let port = |probe: &Option<Probe>| probe.as_ref().is_some_and(|probe| probe.tcp_socket.is_some());
+    let liveness = probe::liveness_kill(container).filter(|_| port(&container.startup_probe));
+    match liveness.filter(|_| !port(&container.liveness_probe)) {
+        Some((earliest, _)) => {
+            let killed = Window { earliest, latest: i64::MAX };
+            Some(StartupBudget { probe: ProbeKind::Liveness, killed })
+        }
+        None => probe::startup_budget(container),
+    }
+}
+
+/// A container that runs as long as the Pod: a native sidecar is one too.
+pub fn is_main(place: ContainerPlace, container: &Container) -> bool {
+    place.list == "containers" || container.is_sidecar()
 }
 
 /// The container that serves the model is the one with the GPU.
@@ -66,14 +85,15 @@ pub fn uses_gpu(container: &Container) -> bool {
 }
 
 /// A startup probe begins at once, so it has to make up for the delay of the liveness probe beside it.
-fn remedy(kind: ProbeKind, timing: Option<Timing>, needed: i64) -> String {
+fn remedy(kind: ProbeKind, timing: Option<Timing>, needed: i64, has_startup: bool) -> String {
     let Some(timing) = timing else { return String::new() };
     if kind == ProbeKind::Startup {
         return format!("set failureThreshold: {}", timing.failure_threshold_for(needed));
     }
     let made = Timing { initial_delay: 0, ..timing };
     let threshold = made.failure_threshold_for(needed);
-    format!("add a startupProbe with periodSeconds: {}, failureThreshold: {threshold}", made.period)
+    let what = if has_startup { "let the startupProbe ask the same," } else { "add a startupProbe" };
+    format!("{what} with periodSeconds: {}, failureThreshold: {threshold}", made.period)
 }
 
 fn of(container: &Container, kind: ProbeKind) -> (&'static str, Option<Timing>) {

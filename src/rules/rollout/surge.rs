@@ -1,17 +1,16 @@
 //! `rollout-needs-spare-gpu`: a rolling update that waits for a GPU which the old Pod holds.
 
-use std::sync::Arc;
+mod versions;
 
 use crate::{
-    cluster::{Kind, Shape},
-    k8s::{
-        labels::Selector,
-        rollout::{self, Rollout},
-    },
+    cluster::Kind,
+    k8s::labels::Selector,
     policy::Severity,
-    rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, offers},
-    subject::{self, Body, demand},
+    rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, capacity, offers, scale},
+    subject::{Body, PodGroup, Rollout, Template, demand},
 };
+
+use versions::Beside;
 
 /// `rollout-needs-spare-gpu`
 pub static ROLLOUT_NEEDS_SPARE_GPU: Rule = Rule {
@@ -24,35 +23,51 @@ pub static ROLLOUT_NEEDS_SPARE_GPU: Rule = Rule {
     severity_because: "the first rollout succeeds, and capacity may come before the next",
     applies: Applies::Templates,
     needs: &[Kind::Node, Kind::Pod],
-    sources: &["Kubernetes deployment controller: ResolveFenceposts"],
+    sources: &[
+        "Kubernetes deployment controller: ResolveFenceposts",
+        "LeaderWorkerSet, Argo Rollouts, Knative and KubeRay: rollout of a new version",
+    ],
     check: Check::Case(check),
 };
 
 fn check(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
     let Body::Template(template) = &case.subject.body else { return };
-    let spec = &template.workload.spec;
-    for (group, pod) in template.groups.iter().zip(&case.pods) {
-        let rolls = group.rollout == subject::Rollout::Deployment;
-        let replicas = rollout::replicas(spec);
-        let Ok(rollout) = rollout::deployment(&spec.strategy, replicas) else { continue };
-        if rolls && rollout.spare_places_needed(replicas) > 0 && !may_grow(case, pod) {
-            say(case, pod, rollout, replicas, rule, findings);
+    for pod in case.pods.iter().filter(|pod| pod.placement.asks_gpu) {
+        let Some(group) = template.group(&pod.prefix) else { continue };
+        if group.rollout == Rollout::DaemonSet {
+            of_daemon_set(case, template, pod, rule, findings);
+            continue;
+        }
+        let replicas = match group.rollout {
+            Rollout::Deployment => scale::replicas(case, group.count.filter(|_| is_said(template))),
+            _ => group.count.unwrap_or(1).max(1),
+        };
+        let beside = versions::beside(case.subject, template, group, replicas);
+        let Some(beside) = beside.filter(|beside| beside.pods > 0) else { continue };
+        if !capacity::may_grow(case, pod) {
+            say(case, pod, group, replicas, &beside, rule, findings);
         }
     }
+}
+
+/// What an autoscaler is to set is left out; the reader has 1 for it.
+fn is_said(template: &Template) -> bool {
+    template.workload.spec.replicas.is_some()
 }
 
 fn say(
     case: &Case<'_>,
     pod: &PodCase<'_>,
-    rollout: Rollout,
+    group: &PodGroup,
     replicas: i64,
+    beside: &Beside,
     rule: &'static Rule,
     findings: &mut Findings,
 ) {
     let Some((resource, each)) = demand::units(&pod.pod.spec).into_iter().next() else { return };
-    let places = places(case, pod, &resource, each);
-    let needed = replicas.saturating_add(rollout.spare_places_needed(replicas));
-    let Rollout::Rolling(bounds) = rollout else { return };
+    let own = own_pods(case, group);
+    let places = capacity::places(case, pod, &resource, each, own.as_ref());
+    let needed = replicas.saturating_add(beside.pods);
     if places >= needed {
         return;
     }
@@ -61,54 +76,49 @@ fn say(
     findings.under("");
     findings.add(
         rule,
-        "spec.strategy",
-        format!(
-            "maxSurge {}, maxUnavailable {}: {needed} Pods of {each} {resource} at once during a rollout",
-            bounds.surge, bounds.unavailable
-        ),
+        &beside.path,
+        format!("{}: {needed} Pods of {each} {resource} at once during a rollout", beside.why),
         format!("no more than the {places} that find a place{here}"),
-        "set maxSurge: 0 and maxUnavailable: 1, or strategy: Recreate",
+        beside.remedy,
     );
 }
 
-/// An autoscaler may bring the GPU that is missing.
-fn may_grow(case: &Case<'_>, pod: &PodCase<'_>) -> bool {
-    let members = |shape: &Arc<Shape>| case.world.cluster.members(shape).map_or(0, imbl::OrdSet::len);
-    pod.placement.candidates.iter().filter_map(|c| case.world.pools.get(&c.pool)).any(|live| {
-        let nodes: usize = live.shapes.iter().map(members).sum();
-        live.pool.autoscaling.is_some_and(|bounds| usize::try_from(bounds.max).unwrap_or(usize::MAX) > nodes)
+/// What selects the Pods that run already: the workload's own selector, or the labels of its template.
+fn own_pods(case: &Case<'_>, group: &PodGroup) -> Option<Selector> {
+    let written = case.subject.selector().and_then(|selector| Selector::compile(selector).ok());
+    written.or_else(|| {
+        let labels = &group.pod.metadata.labels;
+        let own = crate::k8s::object::LabelSelector {
+            match_labels: labels.clone(),
+            ..crate::k8s::object::LabelSelector::default()
+        };
+        if labels.is_empty() { None } else { Selector::compile(&own).ok() }
     })
 }
 
-/// How many of these Pods the nodes can hold at once, those of the workload itself not counted against it.
-fn places(case: &Case<'_>, pod: &PodCase<'_>, resource: &str, each: i64) -> i64 {
-    let world = case.world;
-    let own = case.subject.selector().and_then(|selector| Selector::compile(selector).ok());
-    let candidates = &pod.placement.candidates;
-    let is_candidate = |shape: &Arc<Shape>| {
-        let pools = world.pools.of_shape(shape);
-        candidates.is_empty() || pools.iter().any(|live| candidates.iter().any(|c| c.pool == live.pool.name))
-    };
-    let selected = &pod.placement.selected;
-    let shapes = offers::advertisers(world, resource)
-        .filter(|shape| selected.is_empty() || selected.contains(shape))
-        .filter(|shape| !shape.unschedulable && is_candidate(shape));
-    let mut places = 0_i64;
-    for shape in shapes {
-        let has = offers::units(shape, resource);
-        for node in world.cluster.members(shape).into_iter().flatten() {
-            let own: i64 = world
-                .cluster
-                .tenants_on(node)
-                .iter()
-                .filter(|tenant| *tenant.namespace == *case.subject.namespace)
-                .filter(|tenant| own.as_ref().is_some_and(|selector| selector.matches(&tenant.labels)))
-                .filter_map(|tenant| tenant.gpus.get(resource))
-                .map(|amount| amount.value())
-                .sum();
-            let others = world.cluster.load(node).requested(resource).value().saturating_sub(own);
-            places = places.saturating_add(has.saturating_sub(others).max(0) / each.max(1));
-        }
+/// A DaemonSet that starts the new Pod first needs twice its GPUs on each node.
+fn of_daemon_set(
+    case: &Case<'_>,
+    template: &Template,
+    pod: &PodCase<'_>,
+    rule: &'static Rule,
+    findings: &mut Findings,
+) {
+    use crate::k8s::rollout::{self, Rollout};
+    let strategy = &template.workload.spec.update_strategy;
+    let Ok(Rollout::Rolling(bounds)) = rollout::daemon_set(strategy, 1) else { return };
+    let Some((resource, each)) = demand::units(&pod.pod.spec).into_iter().next() else { return };
+    let twice = each.saturating_mul(2);
+    let short = capacity::shapes(case, pod, &resource).map(|shape| offers::units(shape, &resource));
+    let Some(has) = short.filter(|units| *units >= each && *units < twice).min() else { return };
+    if bounds.unavailable == 0 && bounds.surge > 0 {
+        findings.under("");
+        findings.add(
+            rule,
+            "spec.updateStrategy",
+            format!("maxSurge with maxUnavailable 0: {twice} {resource} on each node during a rollout"),
+            format!("no more than the {has} of a node"),
+            "set maxSurge: 0 and maxUnavailable: 1",
+        );
     }
-    places
 }

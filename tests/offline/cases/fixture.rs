@@ -1,6 +1,9 @@
 //! What a fixture file says.
 
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -175,7 +178,12 @@ pub fn chosen() -> Option<String> {
 
 /// Every fixture, by number.
 pub fn all() -> Vec<Fixture> {
-    let folder = sources::root().join("tests/fixtures/cases");
+    of("cases")
+}
+
+/// Every fixture of a folder of `tests/fixtures`, by name.
+pub fn of(folder: &str) -> Vec<Fixture> {
+    let folder = sources::root().join("tests/fixtures").join(folder);
     let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
@@ -212,6 +220,16 @@ impl Fixture {
             .unwrap_or_else(|e| panic!("{}: {e}", self.file));
         json_patch::patch(&mut raw, &patch).unwrap_or_else(|e| panic!("{}: {e}", self.file));
         Self { expect: expect.clone(), variants: Vec::new(), ..of_value(&self.file, raw) }
+    }
+
+    /// Its rule, which has a negative control, and those that some of its variants raise while others raise nothing.
+    pub fn rules_and_controls(&self) -> BTreeSet<String> {
+        let said = |expect: &Expectation| -> BTreeSet<String> {
+            expect.findings.iter().flatten().map(|(rule, _)| rule).chain(&expect.audit).cloned().collect()
+        };
+        let silent = |variant: &Variant| variant.expect.findings.as_ref().is_some_and(BTreeMap::is_empty);
+        let variants = self.variants.iter().filter(|_| self.variants.iter().any(silent));
+        variants.flat_map(|variant| said(&variant.expect)).chain(self.rule.clone()).collect()
     }
 
     /// Whether there is anything that could come true.

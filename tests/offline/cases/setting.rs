@@ -12,7 +12,7 @@ use sluice::{
     decide::{Decision, Reach, STAMP, decide, fit},
     policy::{self, PolicySet, SourceFile},
     rules::{self, Fit},
-    subject::{Facts, Operation, Reading, Stage, read},
+    subject::{Facts, Kinds, Operation, Reading, Stage, read_as},
     world::World,
 };
 
@@ -57,7 +57,8 @@ pub fn judge(fixture: &Fixture) -> Result<Outcome, String> {
     let Some(object) = &fixture.object else { return Ok(outcome) };
     let world = world(policies, fixture)?;
     let facts = facts(&fixture.request)?;
-    let decision = match read(Arc::new(object.clone()), None, facts) {
+    let kinds = Kinds { added: &world.template_kinds, search: facts.stage == Stage::Check };
+    let decision = match read_as(Arc::new(object.clone()), None, facts, kinds) {
         Reading::Subject(subject) => decide(&world, &subject),
         Reading::NotOurs => return Err("the object is of a kind that is not judged".to_owned()),
         Reading::Unreadable(error) => return Err(format!("the object cannot be read: {error}")),

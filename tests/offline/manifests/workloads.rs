@@ -158,7 +158,7 @@ fn rights_are_to_read_the_kinds_of_the_picture() {
     wanted.sort();
     allowed.sort();
     assert_eq!(allowed, wanted);
-    for row in TEMPLATE_KINDS {
+    for row in TEMPLATE_KINDS.iter().filter(|row| row.is_core()) {
         let kind = (row.group.to_owned(), row.plural.to_owned());
         assert!(wanted.contains(&kind), "owners of Pods are looked up: {kind:?}");
     }
