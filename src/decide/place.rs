@@ -18,7 +18,7 @@ use crate::{
     world::{LivePool, World, hands_out_gpus, taints::is_passing},
 };
 
-use pool::{Ask, Refusal};
+use pool::{Ask, Known, Refusal};
 
 /// A Pod's placement and what it needs for it.
 pub(super) struct Placed {
@@ -64,13 +64,15 @@ pub(super) fn place(
         required: &required,
         matched: &matched,
         rewriting,
-        waiting: false,
+        known: Known::Proven,
     };
     let mut rewrite = walk(world, class, &ask, &mut placement);
-    if placement.candidates.is_empty() {
-        let mut later = Placement::default();
-        rewrite = walk(world, class, &Ask { waiting: true, ..ask }, &mut later);
-        placement.candidates = later.candidates;
+    for known in [Known::Coming, Known::Seeming] {
+        if placement.candidates.is_empty() {
+            let mut later = Placement::default();
+            rewrite = walk(world, class, &Ask { known, ..ask }, &mut later);
+            placement.candidates = later.candidates;
+        }
     }
     placement.steered = !placement.candidates.is_empty();
     Placed { placement, rewrite }

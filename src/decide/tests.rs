@@ -10,7 +10,7 @@ use crate::{
     policy, rules,
     rules::Fit,
     subject::{Facts, Reading, Stage, read},
-    world::World,
+    world::{Features, World},
 };
 
 /// Three pools under one resource name, each tainted: whole H100s, time-sliced L4s, and MIG under its own.
@@ -129,4 +129,22 @@ fn what_does_not_concern_us_is_left_alone() {
     cpu["metadata"]["labels"] = json!({});
     let decision = judge(&world, &cpu, Stage::Mutate);
     assert!(!decision.relevant && decision.changes.is_empty(), "{decision:#?}");
+}
+
+#[test]
+fn what_is_on_in_the_control_plane_counts_only_where_somebody_says_so() {
+    let plain = world(cluster());
+    let with = |features| World { features, ..plain.clone() };
+    let mut written = pod("llm", json!({"limits": {"nvidia.com/gpu": "1"}}));
+    written["metadata"]["labels"] = json!({});
+    written["spec"]["nodeSelector"] = json!({"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"});
+    written["spec"]["tolerations"] =
+        json!([{"key": "memory", "operator": "Gt", "value": "40", "effect": "NoSchedule"}]);
+    let said = |world: &World| rules_of(&judge(world, &written, Stage::Check)).join(" ");
+    let off = said(&plain);
+    assert!(off.contains("toleration-invalid") && off.contains("toleration-missing"), "{off}");
+    let gate = said(&with(Features { comparison_operators: true, ..Features::default() }));
+    assert!(!gate.contains("toleration-invalid") && gate.contains("toleration-missing"), "{gate}");
+    let plugin = said(&with(Features { extended_resource_toleration: true, ..Features::default() }));
+    assert!(plugin.contains("toleration-invalid") && !plugin.contains("toleration-missing"), "{plugin}");
 }

@@ -91,7 +91,8 @@ pub(super) fn placement_findings(case: &Case<'_>, known: &[Finding]) -> Vec<Find
             // A final Pod is pinned by our own affinity: it was said when that was added.
             let pinned =
                 matches!(case.subject.body, Body::Pod(_)) && case.subject.facts.stage == Stage::Validate;
-            if !waits_for_layout(case, pod, &mut findings) && !pinned {
+            let unproven = seems_to_serve(case, pod, &class.name, &mut findings);
+            if !unproven && !waits_for_layout(case, pod, &mut findings) && !pinned {
                 fallback(pod, &class.name, &mut findings);
             }
         }
@@ -165,6 +166,29 @@ fn waits_for_layout(case: &Case<'_>, pod: &PodCase<'_>, findings: &mut Findings)
         format!("bound for pool {pool}, whose nodes are not ready: {reason}"),
         "a node whose nvidia.com/mig.config.state is success",
         "wait; if the state stays, look at the MIG manager's log on that node",
+    );
+    finding.severity = Severity::Warn;
+    true
+}
+
+/// Only pools of which nobody proves the mode can serve the Pod: what is not certain is no reason to refuse it, and
+/// whoever runs the cluster has to know.
+fn seems_to_serve(case: &Case<'_>, pod: &PodCase<'_>, class: &str, findings: &mut Findings) -> bool {
+    let pools = || pod.placement.candidates.iter().filter_map(|c| case.world.pools.get(&c.pool));
+    let seeming = pools().next().is_some()
+        && pools()
+            .all(|live| live.usable_shapes().next().is_none() && live.seeming_shapes().next().is_some());
+    let Some(first) = pools().next().filter(|_| seeming) else { return false };
+    let why = first.why().into_iter().next().unwrap_or_default();
+    let finding = findings.add(
+        &rules::POOL_NOT_PROVEN,
+        "spec",
+        format!(
+            "bound for pool {}, of which nobody proves that it is {} ({why})",
+            first.pool.name, first.pool.mode
+        ),
+        format!("a pool of which it is known that it gives class {class} what it needs"),
+        "nothing to do for the Pod; run the node agent or gpu-feature-discovery on these nodes",
     );
     finding.severity = Severity::Warn;
     true

@@ -7,12 +7,16 @@ use std::{
 
 use crate::{
     cluster::{Cluster, Node, Shape},
-    gpu::{Mebibytes, ModelName, evidence::MigLayoutState, model_matches},
+    gpu::{
+        Mebibytes, Mode, ModelName,
+        evidence::{MigLayoutState, Standing as Evidence},
+        model_matches,
+    },
     k8s::{affinity::RequiredNodeAffinity, object::Taint, taints::repels},
     policy::Pool,
     world::{
         build, selection,
-        standing::{ShapeStanding, Standing, is_model},
+        standing::{self, ShapeStanding, Standing, is_model},
         taints::guards_gpus,
     },
 };
@@ -150,6 +154,22 @@ impl LivePool {
         let unproven = |standing: &ShapeStanding| matches!(standing, ShapeStanding::Unproven(_));
         let shapes = self.shapes.iter().zip(&self.standings);
         shapes.filter(move |(_, standing)| unproven(standing)).map(|(shape, _)| shape).filter(coming)
+    }
+
+    /// The shapes that seem to do as the pool says, of which nobody who knows has said so and nobody denies it. None
+    /// for MIG: what is not known there is no slice.
+    pub fn seeming_shapes(&self) -> impl Iterator<Item = &Arc<Shape>> {
+        let seeming = |shape: &&Arc<Shape>| {
+            let (mode, layout) = (&shape.assessment.mode, &shape.assessment.mig.layout);
+            self.pool.mode != Mode::Mig
+                && mode.mode == Some(self.pool.mode)
+                && mode.standing == Evidence::Unverified
+                && *layout == MigLayoutState::Settled
+                && standing::unmet(&self.pool.requires, shape).is_empty()
+        };
+        let unproven = |standing: &ShapeStanding| matches!(standing, ShapeStanding::Unproven(_));
+        let shapes = self.shapes.iter().zip(&self.standings);
+        shapes.filter(move |(_, standing)| unproven(standing)).map(|(shape, _)| shape).filter(seeming)
     }
 
     /// What nodes of a shape are to the pool; `None` for a shape that it does not have.

@@ -109,7 +109,7 @@ fn unproven(pool: &Pool, assessment: &Assessment) -> Option<String> {
 }
 
 /// The conditions that the shape does not meet; what nobody knows is not met.
-fn unmet(requires: &Requires, shape: &Shape) -> Vec<String> {
+pub(super) fn unmet(requires: &Requires, shape: &Shape) -> Vec<String> {
     let known = &shape.assessment;
     let mut unmet = Vec::new();
     if !requires.models.is_empty() && !requires.models.iter().any(|model| is_model(known, model)) {

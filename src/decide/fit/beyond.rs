@@ -98,7 +98,11 @@ fn pool(need: &Need, shape: &Arc<Shape>, pools: &[&LivePool]) -> Option<Obstacle
         return None;
     }
     let candidate = |live: &&LivePool| need.candidates.iter().any(|c| c.pool == live.pool.name);
-    let usable = |live: &LivePool| live.shape_standing(shape) == Some(&ShapeStanding::Usable);
+    // Where nobody proves a pool it may still be the only one; placement said so.
+    let seems = |live: &LivePool| {
+        live.usable_shapes().next().is_none() && live.seeming_shapes().any(|own| Arc::ptr_eq(own, shape))
+    };
+    let usable = |live: &LivePool| live.shape_standing(shape) == Some(&ShapeStanding::Usable) || seems(live);
     let served = pools.iter().copied().filter(candidate).any(usable);
     let why = || pools.iter().find_map(|live| need.refused.get(&*live.pool.name).copied());
     (!served).then(|| Obstacle::Never(why().unwrap_or(&rules::POOL_NOT_CANDIDATE)))

@@ -23,6 +23,7 @@ use crate::{
 const WHOLE: &str = "nvidia.com/gpu";
 
 /// What is asked of each pool.
+#[derive(Clone, Copy)]
 pub(super) struct Ask<'a> {
     pub class: &'a Class,
     pub pod: &'a Pod,
@@ -35,8 +36,19 @@ pub(super) struct Ask<'a> {
     /// Shapes that meet them.
     pub matched: &'a [&'a Arc<Shape>],
     pub rewriting: bool,
-    /// Whether a pool whose MIG layout is not in place yet will do: nothing else can serve, and the Pod waits.
-    pub waiting: bool,
+    /// How well a pool has to be known.
+    pub known: Known,
+}
+
+/// How well a pool has to be known to be a candidate: each step is taken only where the one before finds none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Its evidence proves the mode.
+    Proven,
+    /// Its MIG layout is not in place yet; the Pod waits.
+    Coming,
+    /// Nobody proves the mode and nobody denies it. Never enough for MIG.
+    Seeming,
 }
 
 /// What a pool gives.
@@ -70,7 +82,7 @@ pub(super) fn isolates(has: Isolation, needs: Isolation) -> bool {
 /// What the pool would give the Pod; conditions in the order in which a person would ask them.
 pub(super) fn accept(live: &LivePool, ask: &Ask<'_>) -> Result<Offer, Refusal> {
     let refuse = |rule, reason| Err(Refusal { rule, reason });
-    let usable = standing(live, ask.waiting)?;
+    let usable = standing(live, ask.known)?;
     let needs = ask.class.isolation;
     if !isolates(live.pool.mode.isolation(), needs) {
         return refuse("isolation-insufficient", isolation_in_words(live.pool.mode, needs));
@@ -83,7 +95,7 @@ pub(super) fn accept(live: &LivePool, ask: &Ask<'_>) -> Result<Offer, Refusal> {
     }
     let offer = resource(live, ask)?;
     if usable.is_empty() && live.declared_labels_match(ask.required) {
-        return Ok(offer);
+        return large_enough(live, ask, offer);
     }
     let chosen: Vec<&Arc<Shape>> =
         usable.iter().filter(|shape| ask.matched.iter().any(|m| Arc::ptr_eq(m, shape))).copied().collect();
@@ -107,15 +119,35 @@ pub(super) fn accept(live: &LivePool, ask: &Ask<'_>) -> Result<Offer, Refusal> {
     Ok(offer)
 }
 
+/// A pool without nodes grows by nodes of its own size, however many.
+fn large_enough(live: &LivePool, ask: &Ask<'_>, offer: Offer) -> Result<Offer, Refusal> {
+    let pool = &live.pool;
+    let shares = if pool.mode.is_software_shared() { pool.replicas } else { Some(1) };
+    let most = pool.cards_per_node.zip(shares).filter(|_| pool.mode != Mode::Mig);
+    let most = most.map(|(cards, shares)| i64::from(cards).saturating_mul(i64::from(shares)));
+    let needed = needed_units(ask, &offer);
+    match most.filter(|most| needed > *most) {
+        None => Ok(offer),
+        Some(most) => Err(Refusal {
+            rule: "no-node-large-enough",
+            reason: format!("the Pod needs {needed} {} at once, its nodes will have {most}", offer.resource),
+        }),
+    }
+}
+
 /// The shapes that may be used; empty for a pool that an autoscaler can grow from nothing.
-fn standing(live: &LivePool, waiting: bool) -> Result<Vec<&Arc<Shape>>, Refusal> {
+fn standing(live: &LivePool, known: Known) -> Result<Vec<&Arc<Shape>>, Refusal> {
     let usable: Vec<&Arc<Shape>> = live.usable_shapes().collect();
     if !usable.is_empty() {
         return Ok(usable);
     }
-    let coming: Vec<&Arc<Shape>> = live.coming_shapes().collect();
-    if waiting && !coming.is_empty() {
-        return Ok(coming);
+    let others: Vec<&Arc<Shape>> = match known {
+        Known::Proven => Vec::new(),
+        Known::Coming => live.coming_shapes().collect(),
+        Known::Seeming => live.seeming_shapes().collect(),
+    };
+    if !others.is_empty() {
+        return Ok(others);
     }
     let (rule, reason) = match &live.standing {
         Standing::Empty { autoscaled: true } => return Ok(Vec::new()),

@@ -2,7 +2,9 @@
 //! One computation, four rules: MIG slices, shares of a card, too few cards, several slices for nobody.
 
 use crate::{
+    cluster::Kind,
     gpu::{Mode, resource::GpuResource},
+    k8s::object::PodSpec,
     policy::Severity,
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, offers},
     subject::{
@@ -241,7 +243,22 @@ fn modes(case: &Case<'_>, pod: &PodCase<'_>, ask: &Ask<'_>) -> Modes {
             return Modes(vec![Mode::Mig]);
         }
     }
+    if !case.world.cluster.is_synced(Kind::Node) {
+        return Modes(selected_mode(&pod.written.spec).into_iter().collect());
+    }
     Modes(offers::reachable(case.world, &pod.placement, ask.resource).map(|live| live.pool.mode).collect())
+}
+
+/// The mode that the author's own selector asks for, where no node is known.
+fn selected_mode(spec: &PodSpec) -> Option<Mode> {
+    const LABELS: [&str; 2] =
+        ["nvidia.com/gpu.sharing-strategy", "cloud.google.com/gke-gpu-sharing-strategy"];
+    let mode = |value: &str| match value {
+        "time-slicing" | "time-sharing" => Some(Mode::TimeSlicing),
+        "mps" => Some(Mode::Mps),
+        _ => None,
+    };
+    LABELS.iter().find_map(|label| spec.node_selector.get(*label)).and_then(|value| mode(value))
 }
 
 fn whole_cards(case: &Case<'_>, count: i64) -> String {

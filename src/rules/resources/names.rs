@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     cluster::{Kind, Shape},
-    gpu::resource::{self, GpuResource, ResourceKind, is_gpu_like},
+    gpu::resource::{self, GpuResource, ResourceKind, WHOLE, is_gpu_like},
     policy::{Class, Severity},
     rules::{Applies, Case, Check, Family, Findings, PodCase, Rule, offers},
     subject::demand,
@@ -18,10 +18,14 @@ pub static UNKNOWN_GPU_RESOURCE: Rule = Rule {
     why: "The API server does not know which extended resources exist. A misspelt or retired name is accepted, and the Pod stays Pending for ever.",
     remedy: "Ask for a name that this cluster offers; `sluice pools` lists them.",
     severity: Severity::Deny,
-    severity_because: "no node can ever run the Pod; asserted only from a synced picture of the nodes",
+    severity_because: "no node can ever run the Pod; asserted only from a synced picture of the nodes, or of a name that no kubelet and no API server knows",
     applies: Applies::Pods,
-    needs: &[Kind::Node],
-    sources: &["NVIDIA device plugin: resource names"],
+    needs: &[],
+    sources: &[
+        "NVIDIA device plugin: resource names",
+        "Kubernetes 1.11: alpha.kubernetes.io/nvidia-gpu removed",
+        "Kubernetes API validation of extended resources",
+    ],
     check: Check::Case(unknown),
 };
 
@@ -41,6 +45,10 @@ pub static RESOURCE_NOT_IN_POOL: Rule = Rule {
 };
 
 fn unknown(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
+    if !case.world.cluster.is_synced(Kind::Node) {
+        nowhere_known(case, rule, findings);
+        return;
+    }
     let offered = offers::names(case.world);
     let nothing_here = !case.world.cluster.shapes().any(|shape| shape.has_gpu());
     for PodCase { prefix, pod, .. } in &case.pods {
@@ -59,6 +67,23 @@ fn unknown(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
             let qualifies = real == Some(RealName::Qualifier);
             if qualifies || real.is_some() && nothing_here || may_come_by_class(case) {
                 finding.at_most(Severity::Warn);
+            }
+        }
+    }
+}
+
+/// Names that are wrong wherever the Pod goes: retired ones, and those that the API server does not take.
+fn nowhere_known(case: &Case<'_>, rule: &'static Rule, findings: &mut Findings) {
+    for PodCase { prefix, pod, .. } in &case.pods {
+        findings.under(prefix);
+        for ask in demand::asks(&pod.spec).iter().filter(|ask| !ask.is_zero()) {
+            let name = ask.resource;
+            let refused = !name.contains('/') || name.starts_with("requests.");
+            if refused || name.starts_with("alpha.kubernetes.io/") {
+                let near = resource::nearest(name, [WHOLE]).unwrap_or(WHOLE);
+                let is = format!("{name}, which no node of any cluster offers");
+                let path = format!("{}.resources", ask.path);
+                findings.add(rule, path, is, near, format!("write {near}")).in_container(&ask.container.name);
             }
         }
     }
