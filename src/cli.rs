@@ -4,6 +4,7 @@
 //! Exit status: 0 all is well, 1 something was refused (or did not go as expected), 2 bad usage or input
 //! that cannot be read.
 
+mod agent;
 mod cases;
 mod certs;
 mod check;
@@ -51,6 +52,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(Box<serve::Arguments>),
+    Agent(agent::Arguments),
     Demo(demo::Arguments),
     Check(check::Arguments),
     Test(test::Arguments),
@@ -70,6 +72,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Agent(arguments) => agent::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),

@@ -13,7 +13,10 @@ pub mod resource;
 pub mod units;
 pub mod version;
 
-pub use agent_facts::AgentFacts;
+pub use agent_facts::{
+    AgentCondition, AgentDevice, AgentFacts, AgentMigDevice, AgentProfile, AgentTenant, GpuNodeStatus,
+    MigMode,
+};
 pub use dra::{DraDevice, DraKind, GpuDeviceClass};
 pub use evidence::{Assessment, Observed, Standing, Unit, UnitKind, assess};
 pub use mig::{MigProfile, MigStrategy};

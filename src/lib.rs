@@ -21,6 +21,7 @@ pub mod decide;
 pub mod report;
 
 // Edges: everything that reads a clock, a file or a socket.
+pub mod agent;
 pub mod cli;
 pub mod live;
 pub mod serve;

@@ -225,7 +225,7 @@ impl Drop for InFlight {
 
 /// Makes the metrics of the table. The table is constant, and the test below registers all of it, so that
 /// neither a wrong name nor a double registration reaches a user.
-struct Register<'a>(&'a Registry);
+pub(crate) struct Register<'a>(pub(crate) &'a Registry);
 
 const SOUND: &str = "the table of metrics is constant and registered by a test";
 
@@ -236,15 +236,15 @@ impl Register<'_> {
         metric
     }
 
-    fn counters(&self, metric: &table::Metric) -> IntCounterVec {
+    pub(crate) fn counters(&self, metric: &table::Metric) -> IntCounterVec {
         self.register(IntCounterVec::new(metric.opts(), metric.labels))
     }
 
-    fn gauges(&self, metric: &table::Metric) -> IntGaugeVec {
+    pub(crate) fn gauges(&self, metric: &table::Metric) -> IntGaugeVec {
         self.register(IntGaugeVec::new(metric.opts(), metric.labels))
     }
 
-    fn float_gauges(&self, metric: &table::Metric) -> GaugeVec {
+    pub(crate) fn float_gauges(&self, metric: &table::Metric) -> GaugeVec {
         self.register(GaugeVec::new(metric.opts(), metric.labels))
     }
 

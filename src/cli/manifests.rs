@@ -6,6 +6,7 @@
 
 mod backstop;
 mod conditions;
+mod gpu_node;
 mod rights;
 mod scheduler;
 mod scope;
@@ -14,9 +15,10 @@ mod yaml;
 
 pub use backstop::{BYPASS, Backstop, STAMP_PRESENT, STAMP_UNCHANGED, Validation, backstop, policies};
 pub use conditions::{asks_for_gpu, could_reach_gpu};
+pub use gpu_node::gpu_node_definition;
 pub use rights::picture_role;
 pub use scheduler::{SCHEDULER, default_scheduler, gpu_resources, gpu_scheduler};
-pub use scope::{EXCLUDED_NAMESPACES, NAMESPACE, excluded_namespaces};
+pub use scope::{AGENT_NAMESPACE, EXCLUDED_NAMESPACES, NAMESPACE, excluded_namespaces};
 pub use webhooks::{
     ApiRule, Condition, Entry, FailurePolicy, Target, authority_yaml, mutating, mutating_yaml, validating,
     validating_yaml,

@@ -90,7 +90,7 @@ pub(super) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum LogForm {
+pub(super) enum LogForm {
     /// One object a line
     Json,
     /// For people
@@ -98,13 +98,20 @@ enum LogForm {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let format = match arguments.log_format {
-        LogForm::Json => log::Format::Json,
-        LogForm::Text => log::Format::Text,
-    };
-    log::start(format, &arguments.log)?;
+    arguments.log_format.start(&arguments.log)?;
     live::run(serve(arguments))?;
     Ok(ExitCode::SUCCESS)
+}
+
+impl LogForm {
+    /// Begins to log in this form what `filter` lets through.
+    pub(super) fn start(self, filter: &str) -> anyhow::Result<()> {
+        let format = match self {
+            Self::Json => log::Format::Json,
+            Self::Text => log::Format::Text,
+        };
+        Ok(log::start(format, filter)?)
+    }
 }
 
 async fn serve(arguments: &Arguments) -> anyhow::Result<()> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::table::{ALL, Metric, SECONDS, Shape};
+use super::table::{AGENT, ALL, Metric, SECONDS, Shape};
 
 /// The text of `docs/metrics.md`.
 #[must_use]
@@ -15,6 +15,13 @@ pub fn markdown() -> String {
          | metric | type | labels | what it tells |\n| --- | --- | --- | --- |\n",
     );
     for metric in ALL {
+        row(&mut text, metric);
+    }
+    text.push_str(
+        "\nThe node agent (`sluice agent`) serves these. Their labels join with dcgm-exporter's `UUID`.\n\n\
+         | metric | type | labels | what it tells |\n| --- | --- | --- | --- |\n",
+    );
+    for metric in AGENT {
         row(&mut text, metric);
     }
     let bounds: Vec<String> = SECONDS.iter().map(f64::to_string).collect();

@@ -237,7 +237,93 @@ pub const CONNECTION_FAILURES: Metric = counter(
 /// The build.
 pub const BUILD_INFO: Metric = gauge("sluice_build_info", "Always 1; the version that runs.", &["version"]);
 
-/// Every metric, in the order of `docs/metrics.md`.
+/// Whether NVML answers.
+pub const AGENT_READABLE: Metric =
+    gauge("sluice_agent_hardware_readable", "1 while NVML answers on this node, else 0.", &[]);
+
+/// Whether the node may take GPU Pods.
+pub const AGENT_READY: Metric = gauge(
+    "sluice_agent_node_ready",
+    "1 while the kubelet advertises what the hardware is; at 0 the node has the startup taint.",
+    &[],
+);
+
+/// Writes of the `GpuNode`.
+pub const AGENT_PUBLISHED: Metric =
+    counter("sluice_agent_published_total", "Writes of this node's GpuNode.", &[]);
+
+/// Failed rounds.
+pub const AGENT_API_FAILURES: Metric = counter(
+    "sluice_agent_api_failures_total",
+    "Rounds in which the API server did not answer or refused what the agent wrote.",
+    &[],
+);
+
+/// A card.
+pub const GPU_INFO: Metric = gauge(
+    "sluice_gpu_info",
+    "Always 1; a card with its name and compute capability, and what MIG is on it and why.",
+    &["UUID", "modelName", "compute_capability", "mig"],
+);
+
+/// Installed memory.
+pub const GPU_MEMORY_TOTAL: Metric =
+    gauge("sluice_gpu_memory_total_bytes", "Installed memory of a card.", &["UUID"]);
+
+/// Usable memory.
+pub const GPU_MEMORY_USABLE: Metric = gauge(
+    "sluice_gpu_memory_usable_bytes",
+    "Memory that programs can have: installed without what driver and firmware keep.",
+    &["UUID"],
+);
+
+/// Used memory.
+pub const GPU_MEMORY_USED: Metric =
+    gauge("sluice_gpu_memory_used_bytes", "Memory of a card in use.", &["UUID"]);
+
+/// Time in use.
+pub const GPU_BUSY: Metric = gauge(
+    "sluice_gpu_busy_ratio",
+    "Part of the time in which any kernel ran on a card: not how much of the card it used.",
+    &["UUID"],
+);
+
+/// Processes.
+pub const GPU_PROCESSES: Metric =
+    gauge("sluice_gpu_processes", "Processes with a context on a card.", &["UUID"]);
+
+/// Throttling.
+pub const GPU_THROTTLED: Metric = gauge(
+    "sluice_gpu_throttled",
+    "1 for each reason for which the clocks of a card are held down now.",
+    &["UUID", "reason"],
+);
+
+/// What has no value.
+pub const GPU_NOT_MEASURABLE: Metric = gauge(
+    "sluice_gpu_not_measurable",
+    "1 for what cannot be measured on a card as it is used now (memory, busy, processes, process-share), such \
+     as utilisation under MIG. The metric itself then has no series, which is not 0.",
+    &["UUID", "what"],
+);
+
+/// Every metric of the node agent, in the order of `docs/metrics.md`.
+pub const AGENT: &[&Metric] = &[
+    &AGENT_READABLE,
+    &AGENT_READY,
+    &AGENT_PUBLISHED,
+    &AGENT_API_FAILURES,
+    &GPU_INFO,
+    &GPU_MEMORY_TOTAL,
+    &GPU_MEMORY_USABLE,
+    &GPU_MEMORY_USED,
+    &GPU_BUSY,
+    &GPU_PROCESSES,
+    &GPU_THROTTLED,
+    &GPU_NOT_MEASURABLE,
+];
+
+/// Every metric of the server, in the order of `docs/metrics.md`.
 pub const ALL: &[&Metric] = &[
     &REQUESTS,
     &REQUEST_SECONDS,

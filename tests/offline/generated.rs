@@ -17,6 +17,7 @@ const FILES: &[Generated] = &[
     ("docs/check-report.schema.json", report_schema),
     ("docs/kinds.md", kinds::document),
     ("docs/rules.md", sluice::report::rules_doc::markdown),
+    ("deploy/agent/gpunode.yaml", manifests::gpu_node_definition),
     ("deploy/base/picture-role.yaml", manifests::picture_role),
     ("deploy/base/scheduler-config.yaml", manifests::gpu_scheduler),
     ("deploy/overlays/availability/default-scheduler.yaml", manifests::default_scheduler),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
+mod agent;
 mod architecture;
 mod cases;
 mod command_line;

@@ -68,8 +68,32 @@ fn containers_have_no_rights_on_their_node() {
             assert!(volume["hostPath"].is_null());
         }
     }
-    let labels = &shipped("Namespace")[0]["metadata"]["labels"];
+    let labels = &documents("deploy/base/namespace.yaml")[0]["metadata"]["labels"];
     assert_eq!(labels["pod-security.kubernetes.io/enforce"], "restricted");
+}
+
+#[test]
+fn the_agent_sees_its_node_and_can_change_nothing_on_it() {
+    let agent = shipped("DaemonSet").remove(0);
+    for container in items(&pod(&agent)["containers"]) {
+        let context = &container["securityContext"];
+        assert_eq!(context["readOnlyRootFilesystem"], true);
+        assert_eq!(context["allowPrivilegeEscalation"], false);
+        assert_eq!(context["capabilities"], json!({"drop": ["ALL"]}));
+        assert!(context["privileged"].is_null());
+        for mount in items(&container["volumeMounts"]) {
+            assert_eq!(mount["readOnly"], true, "{mount}");
+        }
+        assert_eq!(words(&container["args"]), ["agent"]);
+    }
+    let paths: Vec<&Value> =
+        items(&pod(&agent)["volumes"]).map(|volume| &volume["hostPath"]["path"]).collect();
+    assert_eq!(paths, ["/var/lib/kubelet/pod-resources"]);
+    assert_eq!(
+        pod(&agent)["tolerations"],
+        json!([{"operator": "Exists"}]),
+        "our own taint must not keep it off"
+    );
 }
 
 #[test]
@@ -172,7 +196,10 @@ fn nothing_else_is_written_or_read() {
             assert!(!resources.iter().any(|resource| resource.contains("secrets") || resource.contains('*')));
             let verbs = words(&rule["verbs"]);
             let reads = verbs.iter().all(|verb| ["list", "watch"].contains(verb));
-            assert!(reads || resources == ["leases"], "{}: {verbs:?} of {resources:?}", name(role));
+            // What the agent writes is bounded further by deploy/agent/writes.yaml.
+            let agents = name(role) == "sluice-agent"
+                && matches!(resources[..], ["nodes"] | ["gpunodes"] | ["gpunodes/status"]);
+            assert!(reads || agents || resources == ["leases"], "{}: {verbs:?} of {resources:?}", name(role));
         }
     }
 }
