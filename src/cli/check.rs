@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::VecDeque,
     io::Write,
     path::PathBuf,
     process::ExitCode,
@@ -19,6 +20,9 @@ use crate::{
     report::{self, ObjectResult, VerdictWord, table::Summary},
     rules,
 };
+
+/// Objects that are judged at once; their results are held until they are written.
+const BATCH: usize = 1024;
 
 /// Judge manifests as admission would, without a cluster or against one
 #[derive(Debug, clap::Args)]
@@ -120,6 +124,7 @@ struct Run<'a> {
     arguments: &'a Arguments,
     judge: Judge,
     objects: RefCell<std::vec::IntoIter<input::Object>>,
+    ready: RefCell<VecDeque<ObjectResult>>,
     faults: RefCell<Vec<String>>,
     others: Cell<usize>,
     worst: Cell<VerdictWord>,
@@ -131,6 +136,7 @@ impl<'a> Run<'a> {
             arguments,
             judge,
             objects: RefCell::new(input.objects.into_iter()),
+            ready: RefCell::default(),
             faults: RefCell::new(input.faults),
             others: Cell::new(input.others),
             worst: Cell::new(VerdictWord::Allow),
@@ -163,17 +169,23 @@ impl<'a> Run<'a> {
     }
 
     fn next(&self) -> Option<ObjectResult> {
-        for object in self.objects.borrow_mut().by_ref() {
-            match self.judge.judge(&object) {
-                Judged::Result(result) => {
-                    self.worst.set(self.worst.get().max(result.verdict));
-                    return Some(*result);
+        loop {
+            if let Some(result) = self.ready.borrow_mut().pop_front() {
+                self.worst.set(self.worst.get().max(result.verdict));
+                return Some(result);
+            }
+            let batch: Vec<input::Object> = self.objects.borrow_mut().by_ref().take(BATCH).collect();
+            if batch.is_empty() {
+                return None;
+            }
+            for judged in self.judge.judge_all(&batch) {
+                match judged {
+                    Judged::Result(result) => self.ready.borrow_mut().push_back(*result),
+                    Judged::NotOurs => self.others.set(self.others.get() + 1),
+                    Judged::Unreadable(why) => self.faults.borrow_mut().push(why),
                 }
-                Judged::NotOurs => self.others.set(self.others.get() + 1),
-                Judged::Unreadable(why) => self.faults.borrow_mut().push(why),
             }
         }
-        None
     }
 
     fn summary(&self) -> Summary {

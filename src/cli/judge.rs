@@ -2,6 +2,8 @@
 
 use std::{
     collections::BTreeSet,
+    num::NonZero,
+    thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -14,6 +16,9 @@ use crate::{
     subject::{Facts, Kinds, Reading, Subject, read_as},
     world::World,
 };
+
+/// Fewer objects are not worth a thread.
+const LEAST_OF_A_THREAD: usize = 64;
 
 /// Which rules count.
 #[derive(Clone, Debug, Default)]
@@ -81,6 +86,22 @@ impl Judge {
             Ok(look) => Judged::Result(Box::new(look.result)),
             Err(judged) => judged,
         }
+    }
+
+    /// Judges objects, many of them on several threads; what became of each, in their order.
+    pub fn judge_all(&self, objects: &[Object]) -> Vec<Judged> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let part = objects.len().div_ceil(threads).max(LEAST_OF_A_THREAD);
+        let judge = |part: &[Object]| part.iter().map(|object| self.judge(object)).collect::<Vec<_>>();
+        if part >= objects.len() {
+            return judge(objects);
+        }
+        thread::scope(|scope| {
+            let running: Vec<_> = objects.chunks(part).map(|part| scope.spawn(move || judge(part))).collect();
+            let joined = running.into_iter().map(|thread| thread.join());
+            // A defect is told as it would be without threads.
+            joined.flat_map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
     }
 
     /// Judges one object and keeps what the result was made of.
