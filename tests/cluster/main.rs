@@ -11,6 +11,7 @@
 //! | `SLUICE_CONTROL_PLANES=1` | one group at a time (default 2; each takes about 0.6 GB) |
 //! | `SLUICE_SEED=N` | repeats the shuffling of a run |
 //! | `SLUICE_BUNDLES=200` | how often the story of things applied together applies them (default 40) |
+//! | `SLUICE_CONTROLLERS=full` | as many budgets and rollouts as in the full comparison (default few) |
 //! | `KUBEBUILDER_ASSETS=DIR` | programs of the right version in DIR are used instead of built |
 //!
 //! # Writing a story
@@ -50,6 +51,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::Arguments;
 
+mod controllers;
 mod harness;
 mod manifests;
 mod plain;
@@ -70,6 +72,7 @@ fn groups() -> Vec<Group> {
         stories::refusals::group(),
         stories::operation::group(),
         manifests::group(),
+        controllers::group(),
         plain::group(),
         server::group(),
     ]

@@ -119,8 +119,10 @@ fn say_template(rule: &'static Rule, findings: &mut Findings, budget: &PodDisrup
 }
 
 fn blocks(budget: &PodDisruptionBudget, replicas: i64) -> bool {
+    // Without a bound the controller expects nothing and allows nothing (`updatePdbStatus`).
+    let unbounded = budget.spec.max_unavailable.is_none() && budget.spec.min_available.is_none();
     // A budget that cannot be read is refused by the API server; nothing is asserted about it here.
-    disruption::blocks_every_drain(&budget.spec, replicas).unwrap_or(false)
+    unbounded || disruption::blocks_every_drain(&budget.spec, replicas).unwrap_or(false)
 }
 
 fn remedy(replicas: i64) -> &'static str {

@@ -113,8 +113,7 @@ pub fn bound(budget: &PodDisruptionBudget) -> (&'static str, String) {
     let text = match value {
         Some(IntOrText::Int(number)) => number.to_string(),
         Some(IntOrText::Text(text)) => text.clone(),
-        // policy/v1: a budget with neither bound keeps one Pod.
-        None => "1".to_owned(),
+        None => "absent".to_owned(),
     };
     (field, text)
 }
