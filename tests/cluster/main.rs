@@ -51,6 +51,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::Arguments;
 
+mod agent;
 mod controllers;
 mod harness;
 mod manifests;
@@ -71,6 +72,7 @@ fn groups() -> Vec<Group> {
         stories::placement::group(),
         stories::refusals::group(),
         stories::operation::group(),
+        agent::group(),
         manifests::group(),
         controllers::group(),
         plain::group(),
