@@ -23,6 +23,7 @@ pub mod report;
 // Edges: everything that reads a clock, a file or a socket.
 pub mod agent;
 pub mod cli;
+pub mod control;
 pub mod live;
 pub mod serve;
 pub mod telemetry;

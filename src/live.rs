@@ -11,6 +11,7 @@ mod list_watch;
 mod object;
 mod picture;
 pub mod policies;
+pub mod questions;
 pub mod snapshot;
 mod status;
 

@@ -6,7 +6,7 @@ use std::{io::Write, process::ExitCode};
 
 use serde_json::{Value, json};
 
-use self::managed::Managed;
+use self::managed::{Managed, scores_matter};
 use super::{manifests, output, world};
 use crate::{
     k8s::yaml,
@@ -56,17 +56,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         !https || arguments.ca_file.is_some(),
         "https without --ca-file: the scheduler would trust the system's authorities, or nobody checks it"
     );
-    let managed = Managed::of(&arguments.world.world()?);
+    let world = arguments.world.world()?;
+    let (managed, scores) = (Managed::of(&world), scores_matter(&world));
     let mut out = output::standard();
-    write!(out, "{}", yaml::to_text(&configuration(arguments, &managed))?)?;
+    write!(out, "{}", yaml::to_text(&configuration(arguments, &managed, scores))?)?;
     out.flush()?;
-    for line in explain(&managed) {
+    for line in explain(&managed, scores) {
         output::say(&line);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn configuration(arguments: &Arguments, managed: &Managed) -> Value {
+fn configuration(arguments: &Arguments, managed: &Managed, scores: bool) -> Value {
     let mut configuration = json!({
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -86,14 +87,17 @@ fn configuration(arguments: &Arguments, managed: &Managed) -> Value {
     let mut extender = json!({
         "urlPrefix": arguments.url,
         "filterVerb": "filter",
-        "prioritizeVerb": "prioritize",
-        "weight": WEIGHT,
+        "preemptVerb": "preempt",
         // With whole Nodes in-tree scoring takes every node for empty (kubernetes#141781).
         "nodeCacheCapable": true,
         "httpTimeout": TIMEOUT,
         // A GPU Pod waits until the extender is back; skipping it would let the Pod onto any node.
         "ignorable": false,
     });
+    if scores {
+        extender["prioritizeVerb"] = json!("prioritize");
+        extender["weight"] = json!(WEIGHT);
+    }
     if let Some(file) = &arguments.ca_file {
         extender["tlsConfig"] = json!({"caFile": file});
     }
@@ -106,7 +110,18 @@ fn configuration(arguments: &Arguments, managed: &Managed) -> Value {
 }
 
 /// What is asked, what is not, and what nobody enforces then.
-fn explain(managed: &Managed) -> Vec<String> {
+fn explain(managed: &Managed, scores: bool) -> Vec<String> {
+    let mut lines = explain_names(managed);
+    if !scores {
+        lines.push(
+            "note: prioritizeVerb is left out: no class prefers one of its nodes to another, and being asked costs as much again as the filter"
+                .to_owned(),
+        );
+    }
+    lines
+}
+
+fn explain_names(managed: &Managed) -> Vec<String> {
     match managed {
         Managed::Everything { because } => {
             vec![format!("note: the extender is asked about every Pod of this scheduler: {because}")]

@@ -10,12 +10,15 @@ use std::{
 
 use anyhow::Context;
 use clap::ValueEnum;
+use tokio::task::JoinSet;
 
 use super::{live, world};
 use crate::{
+    control::{Lease, WakeUp},
     live::{
         Picture,
         policies::{PolicyFolder, PolicyState},
+        questions::Questions,
     },
     rules,
     serve::{self, Callers, Certificates, ExtenderPort, Limits, Options},
@@ -78,6 +81,13 @@ pub(super) struct Arguments {
     /// GitOps applies a PriorityClass and the Deployment that names it within milliseconds.
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 300)]
     wait_for_watch: u64,
+    /// Seconds for which room that was offered to a Pod is kept for it; 0 keeps no account
+    #[arg(long, value_name = "SECONDS", default_value_t = 3)]
+    promise: u64,
+    /// Lease under which rejected Pods are woken by a Node annotation; without a namespace in our own. Nobody is
+    /// woken without it
+    #[arg(long, value_name = "[NS/]NAME", conflicts_with = "cluster")]
+    wake_up_lease: Option<String>,
     /// Form of the log
     #[arg(long, value_enum, default_value_t = LogForm::Json)]
     log_format: LogForm,
@@ -120,7 +130,20 @@ async fn serve(arguments: &Arguments) -> anyhow::Result<()> {
         ..telemetry::Options::default()
     }));
     let picture = picture(arguments, &telemetry).await?;
-    serve::run(options(arguments), Arc::new(picture), telemetry).await.context("serving ended")
+    let questions = Arc::new(Questions::new(Duration::from_secs(arguments.promise)));
+    let mut work = JoinSet::new();
+    if let Some(lease) = &arguments.wake_up_lease {
+        let client = live::client(arguments.context.as_deref()).await?;
+        // The name of our Pod in a cluster: a container that is started again holds what it held.
+        let holder = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let holder = format!("sluice-{}", holder.trim());
+        let own = client.default_namespace().to_owned();
+        let (namespace, name) = lease.split_once('/').unwrap_or((&own, lease));
+        let lease = Lease::new(client.clone(), namespace, name, &holder);
+        work.spawn(WakeUp::new(client, lease, picture.clone(), questions.clone(), telemetry.clone()).run());
+    }
+    let options = Options { questions: Some(questions), ..options(arguments) };
+    serve::run(options, Arc::new(picture), telemetry).await.context("serving ended")
 }
 
 /// Policies of a folder are followed, faulty ones too: the server then says on /readyz what is wrong.

@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Limits, Source, deadline::allowance, limits::Room};
 use crate::{
-    live::ledger::Ledger,
+    live::questions::Questions,
     telemetry::{Endpoint, Outcome, Shed, Telemetry},
 };
 
@@ -29,7 +29,7 @@ pub(super) struct Gate {
     pub(super) source: Arc<dyn Source>,
     pub(super) telemetry: Arc<Telemetry>,
     pub(super) limits: Limits,
-    pub(super) ledger: Ledger,
+    pub(super) questions: Arc<Questions>,
     admission: Room,
     extender: Room,
     draining: AtomicBool,
@@ -67,10 +67,18 @@ impl Gate {
             source,
             telemetry,
             limits,
-            ledger: Ledger::new(limits.promise),
+            questions: Arc::new(Questions::new(limits.promise)),
             admission: Room::new(limits.requests, limits.admission_bytes),
             extender: Room::new(limits.requests, limits.extender_bytes),
             draining: AtomicBool::new(false),
+        }
+    }
+
+    /// Remembers the scheduler's questions where others read of them too.
+    pub(super) fn remembering(self, questions: Option<Arc<Questions>>) -> Self {
+        match questions {
+            Some(questions) => Self { questions, ..self },
+            None => self,
         }
     }
 

@@ -1,8 +1,9 @@
 //! What an installation chooses of the server.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use super::{Callers, Certificates, Limits};
+use crate::live::questions::Questions;
 
 /// Options of the server, as plain values.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub struct Options {
     pub http1_only: bool,
     /// Bounds of the work.
     pub limits: Limits,
+    /// Where the scheduler's questions are remembered, for whoever else reads of them; `None`: nobody does.
+    pub questions: Option<Arc<Questions>>,
     /// How long to keep serving, unready, after SIGTERM: until every client has heard of it.
     pub keep_serving: Duration,
     /// How long answers in flight may take after that.
@@ -52,6 +55,7 @@ impl Default for Options {
             tls12: false,
             http1_only: false,
             limits: Limits::default(),
+            questions: None,
             keep_serving: Duration::from_secs(10),
             drain: Duration::from_secs(10),
         }

@@ -79,7 +79,8 @@ impl Server {
         let mut watches = JoinSet::new();
         let tls = tls::prepare(&options, &telemetry, &mut watches)?;
         let (mut work, mut status) = (Ports::new(&telemetry), Ports::new(&telemetry));
-        let gate = Arc::new(Gate::new(source, telemetry, options.limits));
+        let gate = Gate::new(source, telemetry, options.limits).remembering(options.questions.clone());
+        let gate = Arc::new(gate);
         let config = Some(&tls.config);
         let main = Port { name: "main", address: options.address, tls: config };
         let main = work.open(main, router::gate(gate.clone()), &options).await?;

@@ -53,6 +53,7 @@ use libtest_mimic::Arguments;
 
 mod agent;
 mod controllers;
+mod extender;
 mod harness;
 mod manifests;
 mod plain;
@@ -73,6 +74,7 @@ fn groups() -> Vec<Group> {
         stories::refusals::group(),
         stories::operation::group(),
         agent::group(),
+        extender::group(),
         manifests::group(),
         controllers::group(),
         plain::group(),

@@ -67,7 +67,7 @@ const HEADER: &str = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSche
 
 fn extender(url: &str, more: &str) -> String {
     format!(
-        "extenders:\n- urlPrefix: {url}\n  filterVerb: filter\n  prioritizeVerb: prioritize\n  \
+        "extenders:\n- urlPrefix: {url}\n  filterVerb: filter\n  prioritizeVerb: prioritize\n  preemptVerb: preempt\n  \
          weight: 5\n  \
          # Names only: with whole Nodes, in-tree scoring takes every node for empty (kubernetes#141919).\n  \
          nodeCacheCapable: true\n  \

@@ -11,6 +11,7 @@ use crate::{
     decide::decide,
     gpu::Mode,
     policy::Class,
+    rules::Candidate,
     subject::{CLASS_LABEL, Facts, Reading, Stage, read},
     world::{LivePool, World},
 };
@@ -47,6 +48,28 @@ impl Managed {
         }
         Self::Names { names, omitted }
     }
+}
+
+/// Whether our scores could prefer one node to another for some Pod: where a class likes pools differently,
+/// shares cards, uses slices or packs; in-tree scoring spreads, and is enough for all others.
+pub(super) fn scores_matter(world: &World) -> bool {
+    let by_name = pools_by_name(world);
+    by_name.is_empty()
+        || world.policies.classes.iter().any(|class| {
+            by_name.keys().any(|name| {
+                let candidates = candidates(world, class, name);
+                let pools = || candidates.iter().filter_map(|to| world.pools.get(&to.pool));
+                let nodes: usize = pools().map(|live| live.node_count(&world.cluster)).sum();
+                let differ = |of: &dyn Fn(&LivePool) -> u64| {
+                    pools().map(|live| of(live)).collect::<BTreeSet<_>>().len() > 1
+                };
+                let ranks: BTreeSet<usize> = candidates.iter().map(|to| to.rank).collect();
+                ranks.len() > 1
+                    || pools().any(|live| live.pool.mode.is_software_shared() || live.pool.mode == Mode::Mig)
+                    || differ(&|live| live.pool.cost.unwrap_or(0.0).to_bits())
+                    || (!class.spread && nodes > 1)
+            })
+        })
 }
 
 /// Why a list of names would miss Pods.
@@ -111,6 +134,10 @@ fn why_open(world: &World, name: &str, pools: &[&LivePool]) -> Option<String> {
 
 /// The pools that a Pod of the class may go to when it asks for one unit of that name.
 fn pools_for(world: &World, class: &Class, name: &str) -> BTreeSet<String> {
+    candidates(world, class, name).iter().map(|to| to.pool.to_string()).collect()
+}
+
+fn candidates(world: &World, class: &Class, name: &str) -> Vec<Candidate> {
     let pod = json!({
         "apiVersion": "v1",
         "kind": "Pod",
@@ -118,8 +145,9 @@ fn pools_for(world: &World, class: &Class, name: &str) -> BTreeSet<String> {
         "spec": {"containers": [{"name": "probe", "resources": {"limits": {name: 1}}}]},
     });
     let Reading::Subject(subject) = read(Arc::new(pod), None, Facts::new(Stage::Mutate)) else {
-        return BTreeSet::new();
+        return Vec::new();
     };
-    let candidates = decide(world, &subject).candidates;
-    candidates.iter().filter(|to| to.resource == name).map(|to| to.pool.to_string()).collect()
+    let mut candidates = decide(world, &subject).candidates;
+    candidates.retain(|to| to.resource == name);
+    candidates
 }

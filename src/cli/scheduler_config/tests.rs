@@ -1,7 +1,15 @@
 use std::sync::Arc;
 
+use clap::Parser;
+
 use super::*;
 use crate::{cluster::Cluster, policy, world::World};
+
+#[derive(clap::Parser)]
+struct Line {
+    #[command(flatten)]
+    arguments: Arguments,
+}
 
 const SAMPLE: &str = include_str!("../../../policies/tests/clusters/four-pools.yaml");
 
@@ -34,7 +42,7 @@ fn a_name_is_left_out_where_every_class_may_go_wherever_it_is_advertised() {
     assert_eq!(omitted.len(), 1, "{omitted:?}");
     assert_eq!(omitted[0].0, "nvidia.com/gpu");
     assert!(omitted[0].1.starts_with("pool h100-80gb-exclusive is open to every class"), "{omitted:?}");
-    let notes = explain(&managed).join("\n");
+    let notes = explain(&managed, true).join("\n");
     assert!(notes.contains("nobody enforces") && notes.contains("mig-config-pending"), "{notes}");
 }
 
@@ -47,4 +55,33 @@ fn a_name_is_listed_where_some_class_must_keep_away_from_some_of_its_nodes() {
     let world = world_without(&["l4-", "h100-mig"]).with_policies(Arc::new(policies));
     let managed = Managed::of(&world);
     assert_eq!(managed, Managed::Names { names: vec!["nvidia.com/gpu".into()], omitted: vec![] });
+}
+
+#[test]
+fn scores_are_asked_for_where_some_class_likes_one_node_better() {
+    let only_whole = world_without(&["l4", "h100-mig"]);
+    assert!(scores_matter(&only_whole), "the built-in classes pack");
+    let class = |more: &str| {
+        format!(
+            "apiVersion: sluice.dev/v1alpha1\nkind: WorkloadClass\nmetadata: {{name: only}}\n\
+             spec: {{pools: [{more}], placement: spread}}\n"
+        )
+    };
+    let under = |terms: &str| {
+        let files = [policy::SourceFile { path: "only.yaml".into(), text: class(terms) }];
+        let policies = policy::compile(&files, "test", &rules::ids()).expect("policies");
+        only_whole.with_policies(Arc::new(policies))
+    };
+    let spreads = under("{mode: exclusive}");
+    assert!(!scores_matter(&spreads), "in-tree scoring spreads too");
+    let arguments = Line::parse_from(["scheduler-config"]).arguments;
+    let managed = Managed::of(&only_whole);
+    for scores in [true, false] {
+        let names = Managed::Names { names: vec!["nvidia.com/gpu".into()], omitted: vec![] };
+        let extender = configuration(&arguments, &names, scores)["extenders"][0].clone();
+        assert_eq!(extender["prioritizeVerb"].is_null(), !scores, "{extender}");
+        assert_eq!(extender["weight"].is_null(), !scores, "{extender}");
+        let told = explain(&managed, scores).join("\n").contains("prioritizeVerb is left out");
+        assert_eq!(told, !scores);
+    }
 }

@@ -26,6 +26,7 @@ const ATTEMPTS: u32 = 16;
 
 pub(super) async fn filter(gate: &Gate, body: Bytes, deadline: Instant) -> Result<Vec<u8>, Failure> {
     let (subject, nodes) = question(gate, &body)?;
+    let subject = Arc::from(subject);
     let patience = deadline.min(Instant::now() + gate.limits.promise_wait);
     let mut waited = false;
     let mut attempts = 0;
@@ -44,8 +45,8 @@ pub(super) async fn filter(gate: &Gate, body: Bytes, deadline: Instant) -> Resul
             }
             Round::OnlyPromised(_) => {
                 waited = true;
-                gate.ledger.waits(uid(&subject), Clock::now());
-                let settled = |world: &_| gate.ledger.would_settle(world);
+                gate.questions.ledger.waits(uid(&subject), Clock::now());
+                let settled = |world: &_| gate.questions.ledger.would_settle(world);
                 let left = patience.saturating_duration_since(Instant::now());
                 gate.source.wait_for(&settled, left).await;
             }
@@ -64,13 +65,18 @@ enum Round {
     Overtaken,
 }
 
-fn answer(gate: &Gate, subject: &Subject, nodes: &Nodes<'_>, deadline: Instant) -> Result<Round, Failure> {
+fn answer(
+    gate: &Gate,
+    subject: &Arc<Subject>,
+    nodes: &Nodes<'_>,
+    deadline: Instant,
+) -> Result<Round, Failure> {
     let started = Clock::now();
     let world = gate.source.load();
     let decision = decide(&world, subject);
     gate.telemetry.decided(Endpoint::Filter, started.elapsed());
     note_skipped(gate, subject, &decision);
-    let page = gate.ledger.open(&world, uid(subject), started);
+    let page = gate.questions.ledger.open(&world, uid(subject), started);
     let ask = Ask::new(&world, &decision, Reach::BeyondScheduler).over(&page.promised);
     let mut pace = Pace::until(deadline);
     let sorted = sort(nodes, &page, |name| {
@@ -80,10 +86,15 @@ fn answer(gate: &Gate, subject: &Subject, nodes: &Nodes<'_>, deadline: Instant) 
     let only_promised = sorted.only_promised();
     let class = decision.class.as_ref().map(|recognized| Arc::clone(&recognized.class));
     let promise = ledger::promise(uid(subject), class, sorted.promised);
-    if !promise.uid.is_empty() && !gate.ledger.promise(promise, page.version, Clock::now()) {
+    if !promise.uid.is_empty() && !gate.questions.ledger.promise(promise, page.version, Clock::now()) {
         return Ok(Round::Overtaken);
     }
-    gate.telemetry.promises(gate.ledger.len());
+    gate.telemetry.promises(gate.questions.ledger.len());
+    if sorted.kept.is_empty() {
+        gate.questions.reject(uid(subject), Arc::clone(subject), Clock::now());
+    } else {
+        gate.questions.forget(uid(subject));
+    }
     let mut result = sorted.result;
     nodes.keep(&sorted.kept, &mut result);
     let asked = Asked { nodes: nodes.len(), kept: sorted.kept.len(), ..Asked::default() };

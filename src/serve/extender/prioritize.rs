@@ -24,7 +24,7 @@ pub(super) fn prioritize(gate: &Gate, body: &[u8], deadline: Instant) -> Result<
     let world = gate.source.load();
     let decision = decide(&world, &subject);
     gate.telemetry.decided(Endpoint::Prioritize, started.elapsed());
-    let page = gate.ledger.open(&world, uid(&subject), started);
+    let page = gate.questions.ledger.open(&world, uid(&subject), started);
     let ask = Ask::new(&world, &decision, Reach::BeyondScheduler).over(&page.promised);
     let mut pace = Pace::until(deadline);
     let scores = scores(&nodes, |name| {
