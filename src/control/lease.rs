@@ -1,4 +1,4 @@
-//! A Lease (`coordination.k8s.io/v1`) that is taken when there is something to write, and kept for a while.
+//! A Lease (`coordination.k8s.io/v1`) that is held while there may be something to write.
 //!
 //! An extender writes for the scheduler that asks it. The instance beside a scheduler that does not lead is not
 //! asked, has nothing to write, and never takes the lease: it follows the scheduler without any election.
@@ -21,8 +21,8 @@ pub struct Lease {
     api: Api<Object>,
     name: String,
     holder: String,
-    /// Until when we know that it is ours.
-    ours_until: Option<SystemTime>,
+    /// As we wrote it last, and until when it is ours.
+    ours: Option<(Object, SystemTime)>,
 }
 
 /// Why nothing may be written now.
@@ -38,46 +38,52 @@ pub enum LeaseError {
 
 /// How long a lease is good for after it was taken or renewed: short, because whoever takes over has Pods to
 /// wake, and two that write for a moment do no harm.
-const LASTS: Duration = Duration::from_secs(5);
+const LASTS: Duration = Duration::from_secs(10);
 /// It is renewed when less than this is left.
-const RENEWED: Duration = Duration::from_secs(2);
+const RENEWED: Duration = Duration::from_secs(5);
 
 impl Lease {
     /// The lease of that name; `holder` tells instances apart.
     #[must_use]
     pub fn new(client: Client, namespace: &str, name: &str, holder: &str) -> Self {
         let api = Api::namespaced(client, namespace);
-        Self { api, name: name.to_owned(), holder: holder.to_owned(), ours_until: None }
+        Self { api, name: name.to_owned(), holder: holder.to_owned(), ours: None }
     }
 
-    /// Takes or renews it.
+    /// Takes or renews it, if it does not last long enough anyway.
     ///
     /// # Errors
     /// Where somebody else holds it, or the API server does not give it.
     pub async fn hold(&mut self, now: SystemTime) -> Result<(), LeaseError> {
-        if self.ours_until.is_some_and(|until| now + RENEWED < until) {
+        if self.ours.as_ref().is_some_and(|(_, until)| now + RENEWED < *until) {
             return Ok(());
         }
-        self.ours_until = None;
-        let parameters = PostParams::default();
-        match self.api.get_opt(&self.name).await? {
-            None => {
-                let metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
-                let spec = Some(self.renewed(&LeaseSpec::default(), now));
-                self.api.create(&parameters, &Object { metadata, spec }).await?;
-            }
-            Some(mut object) => {
-                let spec = object.spec.take().unwrap_or_default();
-                if let Some(other) = held_by_another(&spec, &self.holder, now) {
-                    return Err(LeaseError::Held(other));
-                }
-                object.spec = Some(self.renewed(&spec, now));
-                // Its resourceVersion goes with it: of two that try at once, one fails.
-                self.api.replace(&self.name, &parameters, &object).await?;
-            }
+        // One call where nobody has touched it since.
+        if let Some((object, _)) = self.ours.take()
+            && let Ok(renewed) = self.write(object, now).await
+        {
+            self.ours = Some(renewed);
+            return Ok(());
         }
-        self.ours_until = Some(now + LASTS);
+        let object = self.api.get_opt(&self.name).await?.unwrap_or_default();
+        if let Some(other) = object.spec.as_ref().and_then(|spec| held_by_another(spec, &self.holder, now)) {
+            return Err(LeaseError::Held(other));
+        }
+        self.ours = Some(self.write(object, now).await?);
         Ok(())
+    }
+
+    /// Writes it as ours. Its resourceVersion goes with it: of two that try at once, one fails.
+    async fn write(&self, mut object: Object, now: SystemTime) -> Result<(Object, SystemTime), kube::Error> {
+        object.spec = Some(self.renewed(&object.spec.take().unwrap_or_default(), now));
+        let parameters = PostParams::default();
+        let written = if object.metadata.resource_version.is_some() {
+            self.api.replace(&self.name, &parameters, &object).await?
+        } else {
+            object.metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
+            self.api.create(&parameters, &object).await?
+        };
+        Ok((written, now + LASTS))
     }
 
     fn renewed(&self, before: &LeaseSpec, now: SystemTime) -> LeaseSpec {

@@ -69,10 +69,19 @@ impl WakeUp {
             // A new World, or time: promises also end by running out.
             let _ = timeout(PACE, told.changed()).await;
             sleep(BY_ITSELF).await;
+            self.prepare().await;
             if let Some((node, uids)) = self.look() {
                 self.wake(&node, &uids).await;
                 sleep(PACE).await;
             }
+        }
+    }
+
+    /// Holds the lease while Pods are asleep, so that waking one is a single call.
+    async fn prepare(&mut self) {
+        if self.questions.is_anybody_rejected() {
+            let held = self.lease.hold(SystemTime::now()).await;
+            self.telemetry.lease(held.is_ok());
         }
     }
 
@@ -93,7 +102,6 @@ impl WakeUp {
 
     async fn wake(&mut self, node: &str, uids: &[Arc<str>]) {
         let written = self.write(node, SystemTime::now()).await;
-        self.telemetry.lease(!matches!(written, Err(LeaseError::Held(_))));
         self.telemetry.woke(written.is_ok());
         // Whether it worked or not: nothing is gained by trying again at once.
         uids.iter().for_each(|uid| self.questions.woken(uid, Instant::now()));

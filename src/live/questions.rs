@@ -70,6 +70,12 @@ impl Questions {
         self.rejected().remove(uid);
     }
 
+    /// Whether some Pod is remembered, to be woken now or later.
+    #[must_use]
+    pub fn is_anybody_rejected(&self) -> bool {
+        !self.rejected().is_empty()
+    }
+
     /// The rejected Pods that may be woken now, each with its UID.
     #[must_use]
     pub fn sleeping(&self, now: Instant) -> Vec<(Arc<str>, Rejected)> {

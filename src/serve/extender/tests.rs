@@ -100,3 +100,60 @@ async fn whole_nodes_may_take_64_mebibytes_and_names_8() {
     assert_eq!(error_of(padded(by_nodes.clone(), 64 << 20)).await, "");
     assert_eq!(error_of(padded(by_nodes, (64 << 20) + 1)).await, "the body is larger than 67108864 bytes");
 }
+
+#[test]
+fn the_reasons_that_are_our_own_are_documented_word_for_word() {
+    let page = include_str!("../../../docs/extender.md");
+    // What the scheduler's own filters say is never said in an answer to it.
+    const IN_TREE: [&str; 8] = [
+        "untolerated-taint",
+        "node-affinity-mismatch",
+        "node-too-small",
+        "no-free-gpu",
+        "no-free-slice",
+        "no-free-resource",
+        "too-many-pods",
+        "host-port-taken",
+    ];
+    // Said of nodes in a question about victims, which has no reasons.
+    let silent = |id: &str| IN_TREE.contains(&id) || id == "victim-protected";
+    let nodes = rules::ALL.iter().filter(|rule| rule.applies == rules::Applies::Nodes && !silent(rule.id));
+    let missing: Vec<&str> = nodes.map(|rule| reason(rule)).filter(|text| !page.contains(text)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[tokio::test]
+async fn a_nominated_single_node_is_answered_as_one_of_many() {
+    let setting = Setting::new();
+    setting
+        .source
+        .world
+        .store(crate::serve::tests::setting::world(&crate::serve::tests::setting::small_cluster()));
+    for (node, fits) in [("gpu-1", true), ("deleted-1", false)] {
+        let mut asked = names(&[node]);
+        asked["Pod"]["status"] = json!({"nominatedNodeName": node});
+        let answer = setting.post("/scheduler/filter", asked.to_string()).await.json();
+        assert_eq!(answer["NodeNames"], if fits { json!([node]) } else { json!([]) });
+        let unresolvable = &answer["FailedAndUnresolvableNodes"];
+        assert_eq!(unresolvable[node].is_null(), fits, "{answer}");
+        assert_eq!(answer["FailedNodes"], json!({}));
+    }
+}
+
+#[tokio::test]
+async fn a_pod_past_admission_is_counted_once() {
+    let setting = Setting::new();
+    let cluster = crate::serve::tests::setting::small_cluster();
+    setting.source.world.store(crate::serve::tests::setting::world(&cluster));
+    let mut asked = names(&["gpu-1"]);
+    asked["Pod"]["metadata"]["uid"] = json!("u");
+    for _ in 0..3 {
+        setting.post("/scheduler/filter", asked.to_string()).await;
+    }
+    let counted = "sluice_admission_skipped_total{class=\"llm\"} 1";
+    assert!(setting.counts(counted), "{}", setting.telemetry.text());
+    asked["Pod"]["metadata"]["uid"] = json!("v");
+    asked["Pod"]["metadata"]["annotations"] = json!({"sluice.dev/decision": "seen"});
+    setting.post("/scheduler/filter", asked.to_string()).await;
+    assert!(setting.counts(counted), "a stamped one does not count");
+}
