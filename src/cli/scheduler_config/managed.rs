@@ -61,7 +61,7 @@ pub(super) fn scores_matter(world: &World) -> bool {
                 let pools = || candidates.iter().filter_map(|to| world.pools.get(&to.pool));
                 let nodes: usize = pools().map(|live| live.node_count(&world.cluster)).sum();
                 let differ = |of: &dyn Fn(&LivePool) -> u64| {
-                    pools().map(|live| of(live)).collect::<BTreeSet<_>>().len() > 1
+                    pools().map(of).collect::<BTreeSet<_>>().len() > 1
                 };
                 let ranks: BTreeSet<usize> = candidates.iter().map(|to| to.rank).collect();
                 ranks.len() > 1
