@@ -60,9 +60,8 @@ pub(super) fn scores_matter(world: &World) -> bool {
                 let candidates = candidates(world, class, name);
                 let pools = || candidates.iter().filter_map(|to| world.pools.get(&to.pool));
                 let nodes: usize = pools().map(|live| live.node_count(&world.cluster)).sum();
-                let differ = |of: &dyn Fn(&LivePool) -> u64| {
-                    pools().map(of).collect::<BTreeSet<_>>().len() > 1
-                };
+                let differ =
+                    |of: &dyn Fn(&LivePool) -> u64| pools().map(of).collect::<BTreeSet<_>>().len() > 1;
                 let ranks: BTreeSet<usize> = candidates.iter().map(|to| to.rank).collect();
                 ranks.len() > 1
                     || pools().any(|live| live.pool.mode.is_software_shared() || live.pool.mode == Mode::Mig)
