@@ -2,12 +2,12 @@
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::harness::eventually::{SOON, eventually};
+use crate::harness::eventually::{A_WHILE, SOON, eventually};
 use crate::harness::http::Http;
 use crate::harness::pki::{Pair, Pki};
 use crate::harness::sluice::Sluice;
@@ -43,26 +43,47 @@ pub fn a_certificate_is_renewed_while_reviews_go_on(gate: &mut Gate) {
     );
 
     let llm = pod("llm", image::LLM, 1).within(&namespace);
-    let done = AtomicBool::new(false);
+    let (done, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
+    // The second answer from now on is one to a question that was put later than now.
+    let reviewed = || {
+        let before = answered.load(Ordering::Relaxed);
+        eventually(A_WHILE, "a review", || answered.load(Ordering::Relaxed) >= before + 2);
+    };
     let asked = std::thread::scope(|scope| {
+        let end = End(&done);
         let asking = scope.spawn(|| {
             let mut answers = Vec::new();
             while !done.load(Ordering::Relaxed) {
                 answers.push(gate.plane.kubectl().dry_run(&llm));
+                answered.fetch_add(1, Ordering::Relaxed);
             }
             answers
         });
-        swap_three_times(&sluice, &tls, &next, &is_of);
-        done.store(true, Ordering::Relaxed);
+        swap_three_times(&sluice, &tls, &next, &is_of, &reviewed);
+        drop(end);
         asking.join().expect("it only asks")
     });
-    assert!(asked.len() >= 3, "{} reviews meanwhile", asked.len());
     asked.iter().for_each(|answer| drop(answer.succeeded()));
     assert!(!is_of(gate.plane.pki()), "the pair before is no longer shown");
 }
 
+/// Says that it is over when it goes, after a failure too.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A good pair of another authority, a certificate with somebody else's key, and a good one again.
-fn swap_three_times(sluice: &Sluice, tls: &Path, next: &Pki, is_of: &dyn Fn(&Pki) -> bool) {
+fn swap_three_times(
+    sluice: &Sluice,
+    tls: &Path,
+    next: &Pki,
+    is_of: &dyn Fn(&Pki) -> bool,
+    reviewed: &dyn Fn(),
+) {
     let reloads = |result| sluice.metric("sluice_tls_cert_reloads_total", &[("result", result)]);
     let names = ["localhost", "127.0.0.1"];
     let good = next.serving(&names);
@@ -70,10 +91,12 @@ fn swap_three_times(sluice: &Sluice, tls: &Path, next: &Pki, is_of: &dyn Fn(&Pki
     mount(tls, "2", &good);
     eventually(SOON, "the next authority's pair to be shown", || is_of(next));
     assert_eq!(reloads("success"), before + 1.0);
+    reviewed();
 
     mount(tls, "3", &Pair { key: next.serving(&names).key, ..good });
     eventually(SOON, "the fault to be counted", || reloads("failure") == 1.0);
     assert!(is_of(next), "the last good pair is kept");
+    reviewed();
     assert!(
         sluice.log().contains("KeyMismatch") || sluice.log().contains("certificate and key"),
         "{}",
@@ -83,6 +106,7 @@ fn swap_three_times(sluice: &Sluice, tls: &Path, next: &Pki, is_of: &dyn Fn(&Pki
     mount(tls, "4", &next.serving(&names));
     eventually(SOON, "the pair after it to be taken", || reloads("success") == before + 2.0);
     assert!(is_of(next) && reloads("failure") == 1.0);
+    reviewed();
 }
 
 /// As kubelet mounts a Secret: the files are links into `..data`, which is swapped in one step.

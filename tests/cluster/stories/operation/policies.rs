@@ -34,6 +34,7 @@ pub fn an_edit_takes_effect_within_seconds_and_a_broken_one_changes_nothing(gate
     eprintln!("a policy took effect {:.1} s after it was saved", saved.elapsed().as_secs_f64());
     let edited = revision(&gate.sluice);
     assert_ne!(edited, before);
+    eventually(SOON, "the server beside the scheduler to have it too", || revision(&gate.extender) == edited);
 
     let loaded = |sluice: &Sluice| sluice.metric("sluice_policy_reload_timestamp_seconds", &[]);
     let good = [&gate.sluice, &gate.extender].map(loaded);
