@@ -58,17 +58,10 @@ fn mig_that_only_the_agent_sees_turned_off_changes_the_next_decision(gate: &mut 
     // Labels, allocatable and the kubelet's devices stay as they are.
     agent.change("recorded/h200-idle.json");
     agent.until("MIG to be told off", |status| status["mig"] == "capable, disabled");
-    let doubted = || {
-        let pod = pod("doubt", image::ASR, 1);
-        let stored = gate.plane.kubectl().run_with_input(
-            &["create", "--dry-run=server", "-n", &namespace, "-o", "json", "-f", "-"],
-            &pod.within(&namespace),
-        );
-        let stored: Value = serde_json::from_str(&stored.succeeded()).map_err(|error| error.to_string())?;
-        let pools = stored["metadata"]["annotations"][stamp::POOLS].to_string();
+    eventually(Duration::from_secs(10), "the next decision to pass the slices over", || {
+        let pools = pools_of(gate, &namespace);
         if pools.contains("h200") { Err(pools) } else { Ok(()) }
-    };
-    eventually(Duration::from_secs(10), "the next decision to pass the slices over", doubted);
+    });
     assert_eq!(gate.lands(&fleet, &namespace, &pod("asr", image::ASR, 1)), "sliced");
     let required = pod("speech", image::PLAIN, 1)
         .with(&json!({ "metadata": { "labels": { "sluice.dev/class": "needs-mig" } } }));
@@ -136,6 +129,15 @@ fn an_agent_speaks_for_its_own_node_only(gate: &mut Gate) {
         let output = kubectl.create(&gpu_node(&other));
         if output.status == 0 { Ok(()) } else { Err(output.stderr) }
     });
+}
+
+/// The pools that an ASR Pod would be led to now.
+fn pools_of(gate: &Gate, namespace: &str) -> String {
+    let arguments = ["create", "--dry-run=server", "-n", namespace, "-o", "json", "-f", "-"];
+    let asr = pod("doubt", image::ASR, 1).within(namespace);
+    let changed = gate.plane.kubectl().run_with_input(&arguments, &asr).succeeded();
+    let changed: Value = serde_json::from_str(&changed).expect("kubectl prints JSON");
+    changed["metadata"]["annotations"][stamp::POOLS].to_string()
 }
 
 /// Reason of the condition Ready.
