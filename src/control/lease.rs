@@ -41,6 +41,8 @@ pub enum LeaseError {
 const LASTS: Duration = Duration::from_secs(10);
 /// It is renewed when less than this is left.
 const RENEWED: Duration = Duration::from_secs(5);
+/// How long one write may be on its way.
+const MOMENT: Duration = Duration::from_millis(500);
 
 impl Lease {
     /// The lease of that name; `holder` tells instances apart.
@@ -50,12 +52,24 @@ impl Lease {
         Self { api, name: name.to_owned(), holder: holder.to_owned(), ours: None }
     }
 
+    /// Whether it is ours, and for a moment longer.
+    #[must_use]
+    pub fn is_ours(&self, now: SystemTime) -> bool {
+        self.ours.as_ref().is_some_and(|(_, until)| now + MOMENT < *until)
+    }
+
+    /// Whether it should be taken or renewed.
+    #[must_use]
+    pub fn is_due(&self, now: SystemTime) -> bool {
+        !self.ours.as_ref().is_some_and(|(_, until)| now + RENEWED < *until)
+    }
+
     /// Takes or renews it, if it does not last long enough anyway.
     ///
     /// # Errors
     /// Where somebody else holds it, or the API server does not give it.
     pub async fn hold(&mut self, now: SystemTime) -> Result<(), LeaseError> {
-        if self.ours.as_ref().is_some_and(|(_, until)| now + RENEWED < *until) {
+        if !self.is_due(now) {
             return Ok(());
         }
         // One call where nobody has touched it since.

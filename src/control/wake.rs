@@ -17,7 +17,10 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use serde_json::json;
-use tokio::time::{sleep, timeout};
+use tokio::{
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
 
 use super::{Lease, LeaseError};
 use crate::{
@@ -44,6 +47,8 @@ const BY_ITSELF: Duration = Duration::from_millis(300);
 pub struct WakeUp {
     nodes: Api<Node>,
     lease: Lease,
+    /// The lease on its way of being taken or renewed: a slow API server must not delay who is to be woken.
+    renewal: Option<JoinHandle<(Lease, Result<(), LeaseError>)>>,
     picture: Picture,
     questions: Arc<Questions>,
     telemetry: Arc<Telemetry>,
@@ -59,7 +64,7 @@ impl WakeUp {
         questions: Arc<Questions>,
         telemetry: Arc<Telemetry>,
     ) -> Self {
-        Self { nodes: Api::all(client), lease, picture, questions, telemetry }
+        Self { nodes: Api::all(client), lease, renewal: None, picture, questions, telemetry }
     }
 
     /// Runs until it is dropped.
@@ -77,10 +82,26 @@ impl WakeUp {
         }
     }
 
-    /// Holds the lease while Pods are asleep, so that waking one is a single call.
+    /// Has the lease taken and renewed while Pods are asleep, so that waking one is a single call.
     async fn prepare(&mut self) {
-        if self.questions.is_anybody_rejected() {
-            let held = self.lease.hold(SystemTime::now()).await;
+        if self.renewal.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.end_renewal().await;
+        }
+        let now = SystemTime::now();
+        if self.renewal.is_none() && self.questions.is_anybody_rejected() && self.lease.is_due(now) {
+            let mut lease = self.lease.clone();
+            self.renewal = Some(tokio::spawn(async move {
+                let held = lease.hold(now).await;
+                (lease, held)
+            }));
+        }
+    }
+
+    async fn end_renewal(&mut self) {
+        let Some(renewal) = self.renewal.take() else { return };
+        // A renewal that panicked leaves the lease as it was.
+        if let Ok((lease, held)) = renewal.await {
+            self.lease = lease;
             self.telemetry.lease(held.is_ok());
         }
     }
@@ -112,7 +133,10 @@ impl WakeUp {
     }
 
     async fn write(&mut self, node: &str, now: SystemTime) -> Result<(), LeaseError> {
-        self.lease.hold(now).await?;
+        if !self.lease.is_ours(now) {
+            self.end_renewal().await;
+            self.lease.hold(now).await?;
+        }
         let since = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().to_string();
         let patch = json!({"metadata": {"annotations": {ANNOTATION: since}}});
         self.nodes.patch(node, &PatchParams::default(), &Patch::Merge(&patch)).await?;
