@@ -2,7 +2,7 @@
 //! so and goes on asking.
 //!
 //! What nvml-wrapper loses (profile names, placements, instance ids, remapped rows) is asked by symbol in
-//! [`raw`], the one place of the project with `unsafe` code.
+//! `nvml/raw.rs`, the one place of the project with `unsafe` code.
 
 mod raw;
 

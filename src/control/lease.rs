@@ -61,7 +61,7 @@ impl Lease {
     /// Whether it should be taken or renewed.
     #[must_use]
     pub fn is_due(&self, now: SystemTime) -> bool {
-        !self.ours.as_ref().is_some_and(|(_, until)| now + RENEWED < *until)
+        self.ours.as_ref().is_none_or(|(_, until)| now + RENEWED >= *until)
     }
 
     /// Takes or renews it, if it does not last long enough anyway.

@@ -2,7 +2,7 @@
 //! made, and the reader that turns an object of such a kind into Pod groups.
 //!
 //! A template is judged, never changed: what its Pods need is added to the Pods. Kinds outside the table are
-//! read by the rows that a policy adds, or searched for what looks like a Pod ([`search`]).
+//! read by the rows that a policy adds, or searched for what looks like a Pod ([`search()`]).
 
 mod completes;
 mod layout;
