@@ -144,9 +144,7 @@ impl Telemetry {
     /// Everything in Prometheus' text format.
     #[must_use]
     pub fn text(&self) -> String {
-        TextEncoder::new()
-            .encode_to_string(&self.registry.gather())
-            .unwrap_or_else(|error| format!("# metrics cannot be written: {error}\n"))
+        encode(&self.registry)
     }
 
     /// Counts a request as in flight until the answer is dropped.
@@ -215,6 +213,13 @@ impl Telemetry {
         known.insert(namespace.to_owned());
         namespace
     }
+}
+
+/// A registry in Prometheus' text format.
+pub(crate) fn encode(registry: &Registry) -> String {
+    TextEncoder::new()
+        .encode_to_string(&registry.gather())
+        .unwrap_or_else(|error| format!("# metrics cannot be written: {error}\n"))
 }
 
 impl Drop for InFlight {

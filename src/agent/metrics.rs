@@ -1,7 +1,7 @@
 //! Metrics of the node agent. Labels join with dcgm-exporter's: `UUID` is the card's. What cannot be measured
 //! is a series of `sluice_gpu_not_measurable`, and never a 0 of another.
 
-use prometheus::{GaugeVec, IntCounterVec, IntGaugeVec, Registry, TextEncoder};
+use prometheus::{GaugeVec, IntCounterVec, IntGaugeVec, Registry};
 
 use super::{
     card::{Answer, Card, CardSample, Inventory, Sample, Unreadable},
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     gpu::Mebibytes,
-    telemetry::{Register, table},
+    telemetry::{Register, encode, table},
 };
 
 /// Every metric of an agent.
@@ -63,9 +63,7 @@ impl Metrics {
     /// Everything in Prometheus' text format.
     #[must_use]
     pub fn text(&self) -> String {
-        TextEncoder::new()
-            .encode_to_string(&self.registry.gather())
-            .unwrap_or_else(|error| format!("# metrics cannot be written: {error}\n"))
+        encode(&self.registry)
     }
 
     /// The `GpuNode` was written.
